@@ -71,6 +71,11 @@ export function checksOf(product: Product): readonly Check[] {
   return [plan.required, ...plan.optional]
 }
 
+/** The checks that something is given for. */
+export function checksGiven(of: { readonly [C in Check]?: unknown }): readonly Check[] {
+  return CHECKS.filter((check) => of[check] !== undefined)
+}
+
 /** Price in credits of a product with the supplied parts: min(cap, sum of parts). */
 export function priceCredits(product: Product, supplied: Iterable<Check>): number {
   let sum = 0

@@ -5,7 +5,7 @@ import type {
   Json,
   PhoneFacts,
 } from '@plumbline/contract/outcome'
-import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
+import { checksGiven, priceCredits, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, Outcomes, Score, Scorer } from '@plumbline/contract/score'
 import {
@@ -35,7 +35,7 @@ export interface Assembled {
  * @throws if the outcome of the product's required check is missing: a bug of the caller
  */
 export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): Assembled {
-  const credits_used = priceOf(product, outcomes)
+  const credits_used = priceCredits(product, checksGiven(outcomes))
   if (product !== 'fraud-signals') {
     return {
       result: plainResult(product, outcomes, scorer, credits_used),
@@ -51,7 +51,7 @@ export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): 
 
 /** The result without evidence, for the many rows of a batch. */
 export function assembleResult(product: Product, outcomes: BareOutcomes, scorer: Scorer): ResultOf {
-  const credits_used = priceOf(product, outcomes)
+  const credits_used = priceCredits(product, checksGiven(outcomes))
   return product === 'fraud-signals'
     ? fraudSignals(outcomes, scorer, scorer.fraud(outcomes), credits_used)
     : plainResult(product, outcomes, scorer, credits_used)
@@ -73,7 +73,7 @@ export function assembleKnown(
   outcomes: BareOutcomes,
   scorer: Scorer,
 ): PartialResult {
-  const credits_used = priceOf(product, outcomes)
+  const credits_used = priceCredits(product, checksGiven(outcomes))
   const { email, phone } = outcomes
   switch (product) {
     case 'deliverability':
@@ -100,13 +100,6 @@ export function assembleKnown(
     case 'domain':
       throw new Error(`a record of ${product} has one part: it is known whole or not at all`)
   }
-}
-
-function priceOf(product: Product, outcomes: BareOutcomes): number {
-  return priceCredits(
-    product,
-    CHECKS.filter((check) => outcomes[check] !== undefined),
-  )
 }
 
 function plainResult(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Turn } from '@plumbline/concurrency/event-loop-turns'
-import { CHECKS, PRODUCT_PLANS, type Check } from '@plumbline/contract/products'
+import { checksGiven, PRODUCT_PLANS, type Check } from '@plumbline/contract/products'
 import { readChunks, type NewChunk } from '@plumbline/db/batches/chunks'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { billableChunks } from '@plumbline/db/batches/samples'
@@ -106,6 +106,6 @@ function packRows(drawn: readonly DrawnRow[]): DrawnSample {
   return {
     chunk: buildChunk(0, rows),
     places: drawn.map(({ from }) => from),
-    supplied: rows.map(({ subjects }) => CHECKS.filter((check) => subjects[check] !== undefined)),
+    supplied: rows.map(({ subjects }) => checksGiven(subjects)),
   }
 }

@@ -1,7 +1,13 @@
 import { text } from 'node:stream/consumers'
 import { LOOKUP_KEPT_DAYS, type LookupView } from '@plumbline/contract/lookup'
 import { DAILY_LIMIT_REACHED, MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
-import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import {
+  CHECKS,
+  checksGiven,
+  priceCredits,
+  type Check,
+  type Product,
+} from '@plumbline/contract/products'
 import { insertOwnChunk } from '@plumbline/db/batches/chunks'
 import {
   countOpenLookups,
@@ -56,7 +62,8 @@ export async function beginLookup(
       column_count: names.length,
       rows_total: 1,
       rows_billable: 1,
-      credits_estimate: request.mode === 'test' ? 0 : priceOf(request),
+      credits_estimate:
+        request.mode === 'test' ? 0 : priceCredits(request.product, checksGiven(request.values)),
     })
     const row = await readBatch(tx, id)
     if (row === undefined) throw new Error(`lookup ${id} is gone`)
@@ -78,11 +85,6 @@ function tooMany(most: number): Problem {
     `The account has ${most} lookups that are not answered yet; wait until some are.`,
     { retryAfterSeconds: 30 },
   )
-}
-
-function priceOf({ product, values }: Pick<LookupRequest, 'product' | 'values'>): number {
-  const supplied = CHECKS.filter((check) => values[check] !== undefined)
-  return priceCredits(product, supplied)
 }
 
 function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatch>[1] {

@@ -1,7 +1,7 @@
 import type { BatchFault } from '@plumbline/contract/batch-view'
 import { readLimits } from '@plumbline/db/limits'
 import { PROBLEMS } from '@plumbline/contract/problem'
-import { CHECKS, priceCredits } from '@plumbline/contract/products'
+import { checksGiven, priceCredits } from '@plumbline/contract/products'
 import { countRows, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
 import { eraseLeftovers } from '@plumbline/db/batches/erase'
 import type { PreviewCounts } from '@plumbline/contract/batch-preview'
@@ -188,7 +188,8 @@ async function storeChunks(
       unpaid.add(row.kind)
       tally.add(row)
       claimed.add(row)
-      if (row.kind === 'billable') estimate += priceOf(batch, row)
+      if (row.kind === 'billable')
+        estimate += priceCredits(batch.product, checksGiven(row.subjects))
       open.push(row)
       openChars += charsOf(row)
       const full = open.length >= pipeline.limits.chunkRecords || openChars >= CHUNK_CHARS
@@ -207,11 +208,6 @@ async function storeChunks(
     claims: claimed.counts,
   }
   return await storeSummary(pipeline, batch, file, found)
-}
-
-function priceOf(batch: BatchRow, row: FileRow): number {
-  const supplied = CHECKS.filter((check) => row.subjects[check] !== undefined)
-  return priceCredits(batch.product, supplied)
 }
 
 async function storeSummary(

@@ -1,5 +1,5 @@
 import type { Signal } from '@plumbline/contract/outcome'
-import { CHECKS } from '@plumbline/contract/products'
+import { checksGiven } from '@plumbline/contract/products'
 import type { BareOutcomes, Score, Scorer, ScoreReason, Weights } from '@plumbline/contract/score'
 import { gatherEvidence, type Evidence } from './evidence.ts'
 
@@ -116,7 +116,7 @@ function compareNames(a: Evidence, b: Evidence): number {
 }
 
 function coverageOf(outcomes: BareOutcomes): Score['coverage'] {
-  const supplied = CHECKS.filter((check) => outcomes[check] !== undefined)
+  const supplied = checksGiven(outcomes)
   return {
     supplied,
     resolved: supplied.filter((check) => outcomes[check]?.status !== 'unknown'),

@@ -2,6 +2,7 @@ import { magicAnswer } from '@plumbline/contract/magic'
 import type { Outcome } from '@plumbline/contract/outcome'
 import {
   CHECKS,
+  checksGiven,
   priceCredits,
   PRODUCT_PLANS,
   type Check,
@@ -83,9 +84,9 @@ async function chargeAndAnswer(
   run: Run,
 ): Promise<JsonResponse> {
   const caller = callerOf(res)
-  const credits = priceCredits(product, checksIn(request))
+  const credits = priceCredits(product, checksGiven(request.values))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
-  const refusal = ctx.live.refusal(caller.accountId, checksIn(request))
+  const refusal = ctx.live.refusal(caller.accountId, checksGiven(request.values))
   if (refusal !== null) throw refusal
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
   const debiting = { name: 'debit', kind: 'internal', facts: { product, credits } } as const
@@ -110,10 +111,6 @@ async function chargeAndAnswer(
   }
 }
 
-function checksIn(request: ProductRequest): readonly Check[] {
-  return CHECKS.filter((check) => request.values[check] !== undefined)
-}
-
 /**
  * Share of a call's time for its checks; the rest allows an outcome of "unknown" to arrive in time.
  */
@@ -133,7 +130,7 @@ async function askAll(
   const budgetMs = deadline.leftMs() * CHECK_SHARE
   const outcomes: { [C in Check]?: Outcome } = {}
   await Promise.all(
-    checksIn(request).map(async (check) => {
+    checksGiven(request.values).map(async (check) => {
       const subject = request.values[check] ?? ''
       const asked = { subject, depth, account: caller.accountId }
       const limits = { waitMs: deadline.leftMs(), budgetMs }
@@ -177,7 +174,7 @@ async function answerMagic(
   const { depth } = PRODUCT_PLANS[product]
   const outcomes: { [C in Check]?: Outcome } = {}
   let delayMs = 0
-  for (const check of checksIn(request)) {
+  for (const check of checksGiven(request.values)) {
     const answer = magicAnswer(check, request.values[check] ?? '', depth)
     if (answer.kind === 'problem') throw answer.problem
     if (answer.kind === 'slow') delayMs = Math.max(delayMs, answer.delayMs)

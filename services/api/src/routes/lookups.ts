@@ -1,7 +1,7 @@
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import { LOOKUP_WAIT_SECONDS } from '@plumbline/contract/lookup'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
-import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
+import { checksGiven, priceCredits, type Product } from '@plumbline/contract/products'
 import type { ProductRequest } from '@plumbline/contract/requests'
 import { areUnfinished, type BatchOwner } from '@plumbline/db/batches/rows'
 import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
@@ -71,7 +71,8 @@ export async function beginLookup(
     throw error
   }
   if (begun === undefined) throw new Error('a lookup was begun without a response')
-  if (mode === 'live') requestContextOf(res).creditsCharged = priceOf(product, request)
+  if (mode === 'live')
+    requestContextOf(res).creditsCharged = priceCredits(product, checksGiven(request.values))
   return begun.response
 }
 
@@ -89,13 +90,6 @@ async function cancelLate(
     const wasNotBegun = error instanceof Problem && error.code === 'not_found'
     if (!wasNotBegun) onError(error)
   }
-}
-
-function priceOf(product: Product, { values }: ProductRequest): number {
-  return priceCredits(
-    product,
-    CHECKS.filter((check) => values[check] !== undefined),
-  )
 }
 
 /** Milliseconds between two checks of the lookups that clients wait for. */
