@@ -248,6 +248,7 @@ function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '')
 }
 
-function isRecord(value: unknown): value is JsonRecord {
+/** Whether a JSON value is an object. */
+export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { BlankedChunk, HeldChunk, HeldPart, HeldTask } from '@plumbline/db/batches/blank'
 import type { BatchRow } from '@plumbline/db/batches/rows'
-import { parseExactly } from '@plumbline/intake/json-row'
+import { isRecord, parseExactly } from '@plumbline/intake/json-row'
 import {
   blankOutcomes,
   pack,
@@ -202,10 +202,6 @@ function blankJson(
     // Not JSON, or nested deeper than the stack allows.
     return scrub(text)
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function blankPart(
