@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasCode } from './error-code.ts'
 import { orAbsent } from './or-absent.ts'
 
 /** Minimum length of a key: 32 characters of base64 are 192 bits. */
@@ -101,7 +102,7 @@ async function makeKeyFile(dataDir: string, path: string): Promise<string> {
     await syncFolder(dataDir)
     return key
   } catch (error) {
-    const theirs = isCode(error, 'EEXIST') ? await readKeyFile(path) : undefined
+    const theirs = hasCode(error, 'EEXIST') ? await readKeyFile(path) : undefined
     if (theirs === undefined) throw error
     return theirs
   } finally {
@@ -112,8 +113,4 @@ async function makeKeyFile(dataDir: string, path: string): Promise<string> {
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r')
   await folder.sync()
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

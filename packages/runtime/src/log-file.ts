@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
+import { hasCode } from './error-code.ts'
 
 /** Characters that are written at once: Docker splits longer pieces. */
 const PIECE_CHARS = 16 * 1_024
@@ -76,7 +77,5 @@ function restOf(piece: Buffer | undefined, count: number): Buffer | undefined {
 
 /** Whether an error says that a pipe takes nothing at present. */
 function isFull(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY')
-  )
+  return hasCode(error, 'EAGAIN') || hasCode(error, 'EBUSY')
 }

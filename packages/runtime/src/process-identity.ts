@@ -3,6 +3,7 @@ import { readFile, readlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { hasCode } from './error-code.ts'
 
 /**
  * Identifies a process, so that others can tell whether it still runs even if its pid was reused.
@@ -46,7 +47,7 @@ function isThere(pid: number): boolean {
     return process.kill(pid, 0)
   } catch (error) {
     // The process exists if it may not be signalled, since it belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return hasCode(error, 'EPERM')
   }
 }
 

@@ -1,4 +1,5 @@
 import { NO_TRACER } from '@plumbline/ports/tracer'
+import { hasCode } from './error-code.ts'
 import type { TracedProgram, Tracing } from './traced-program.ts'
 
 /** Settings of a program's traces and metrics. */
@@ -29,10 +30,6 @@ export async function openTracing(
     const { OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_TRACES_SAMPLER_ARG: share } = settings
     return openOpenTelemetry({ ...program, endpoint, headers, share })
   } catch (cause) {
-    throw isMissing(cause) ? new Error(MISSING, { cause }) : cause
+    throw hasCode(cause, 'ERR_MODULE_NOT_FOUND') ? new Error(MISSING, { cause }) : cause
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
 }

@@ -3,6 +3,7 @@ import { copyFile, lchown, mkdir, open, opendir, rename, rm, stat } from 'node:f
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { hasCode } from '@plumbline/runtime/error-code'
 import { orAbsent } from '@plumbline/runtime/or-absent'
 import {
   LIST_PAGE,
@@ -149,7 +150,7 @@ async function move(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
+    if (!hasCode(error, 'EXDEV')) throw error
     // On another file system: copied beside the target first, so that the rename stays atomic.
     const beside = partOf(to)
     await copyFile(from, beside)

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
+import { hasCode } from '@plumbline/runtime/error-code'
 
 /**
  * Creates a file that only its owner can read, and removes it if writing fails. It is closed before
@@ -24,12 +25,8 @@ export async function writeNewFile(
   } catch (error) {
     file.destroy()
     await closed
-    if (!isThere(error)) await rm(path, { force: true })
+    // If the file existed before, it is not ours to remove.
+    if (!hasCode(error, 'EEXIST')) await rm(path, { force: true })
     throw error
   }
-}
-
-/** Whether the file existed before, so that it must not be removed. */
-function isThere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST'
 }
