@@ -151,8 +151,14 @@ function areSameName(emailDomain: string | null, domain: string): boolean {
   return emailDomain !== null && registrable(emailDomain) === registrable(domain)
 }
 
-function registrable(name: string): string {
-  const ascii = domainToASCII(name.endsWith('.') ? name.slice(0, -1) : name) || name.toLowerCase()
+/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
+const NAME_MAX_CHARS = 253
+
+function registrable(text: string): string {
+  const name = text.endsWith('.') ? text.slice(0, -1) : text
+  // A conversion takes time with the square of the length, and results score many rows in a turn.
+  if (name.length > NAME_MAX_CHARS) return name.toLowerCase()
+  const ascii = domainToASCII(name) || name.toLowerCase()
   return getDomain(ascii) ?? ascii
 }
 

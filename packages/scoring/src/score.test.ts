@@ -104,6 +104,17 @@ describe('the email domain is the supplied domain', () => {
   })
 })
 
+it('scores thousands of texts that are no names as fast as names', () => {
+  const letters = Array.from({ length: 980 }, (_, at) => String.fromCharCode(0x4e00 + at * 7))
+  const text = letters.join('')
+  const malformed = { email: email({ domain: text }), domain: domain([], { domain: `${text}.` }) }
+  const beganMs = performance.now()
+  // Converted, they would take minutes.
+  for (let count = 0; count < 20_000; count++) scorer(malformed)
+  expect(performance.now() - beganMs).toBeLessThan(20_000)
+  expect(scorer(malformed).score).toBe(0)
+})
+
 it('an unknown part is neutral and is listed in the coverage', () => {
   const silent = email(
     { mxFound: null, acceptsMail: null, smtpValid: null, mailbox: 'unknown', catchAll: null },
