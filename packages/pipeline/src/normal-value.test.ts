@@ -13,3 +13,13 @@ test.each([
 ] as const)('values of %s have one form: %s', (check, value, normal) => {
   expect(normalValue(check, value)).toBe(normal)
 })
+
+test('thousands of texts that are no names have one as fast as names', () => {
+  const letters = Array.from({ length: 990 }, (_, at) => String.fromCharCode(0x4e00 + at * 7))
+  const text = letters.join('')
+  const beganMs = performance.now()
+  // Converted, they would take minutes.
+  for (let count = 0; count < 40_000; count++) normalValue('domain', text)
+  expect(performance.now() - beganMs).toBeLessThan(20_000)
+  expect(normalValue('email', `Ada@${text}`)).toBe(`ada@${text}`)
+})

@@ -26,8 +26,8 @@ export function normalValue(check: Check, value: string): string {
   }
 }
 
-/** Characters; no Unicode name of more fits the limits of its A-label form. */
-const NAME_MAX_CHARS = 1_000
+/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
+const NAME_MAX_CHARS = 253
 
 /** A domain in its normal form. */
 export function normalDomain(text: string): string {
