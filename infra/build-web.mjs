@@ -16,24 +16,27 @@ const SOURCES = [
 ]
 
 /**
- * Builds the app into `services/web/dist` if that is missing or older than the sources, in about two
- * seconds. The build is written to another folder, which then replaces the old one, so that a running
+ * Builds the app into `services/web/dist` if that is missing, older than the sources, or closed to
+ * other users, in about two seconds. The build is written to another folder, which then replaces the old one, so that a running
  * service never serves an incomplete app.
  * @returns the error; undefined if the app is up to date
  */
 export function buildWeb(root, node) {
   const dist = join(root, 'services/web/dist')
   const page = join(dist, 'index.html')
-  if (existsSync(page) && newestOf(root) <= statSync(page).mtimeMs) return undefined
+  if (isForAll(page) && newestOf(root) <= statSync(page).mtimeMs) return undefined
   const vite = join(root, 'node_modules/vite/bin/vite.js')
   // An installation without development dependencies has the app already built.
   if (!existsSync(vite)) return existsSync(page) ? undefined : 'vite is not installed'
   const beside = `${dist}.${process.pid}`
+  // Root builds what another user serves.
+  const umask = process.umask(0o022)
   const { status, stdout, stderr } = spawnSync(
     node,
     [vite, 'build', 'services/web', '--outDir', beside, '--emptyOutDir', '--logLevel', 'warn'],
     { cwd: root, encoding: 'utf8', env: { ...process.env, NODE_ENV: 'production' } },
   )
+  process.umask(umask)
   if (status !== 0) {
     rmSync(beside, { recursive: true, force: true })
     return `${stdout}${stderr}`.trim()
@@ -49,6 +52,11 @@ export function buildWeb(root, node) {
   }
   rmSync(old, { recursive: true, force: true })
   return undefined
+}
+
+/** Whether a file exists and every user may read it. */
+function isForAll(path) {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
 }
 
 /** Time of the last change of a source, in ms. */

@@ -71,12 +71,15 @@ function install() {
   const stamp = join(ROOT, 'node_modules', '.installed-lock')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
   console.error('Installing dependencies (npm ci) ...')
+  // Root installs what another user runs.
+  const umask = process.umask(0o022)
   const { status } = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
     cwd: ROOT,
     // Standard output is for the command's own output.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
+  process.umask(umask)
   if (status !== 0) fail('npm ci failed; see above.')
   writeFileSync(stamp, lock)
 }
