@@ -100,6 +100,16 @@ describe('parseMailbox', () => {
     expect(performance.now() - beganMs).toBeLessThan(2_000)
   })
 
+  test('thousands of texts with hundreds of letters in place of a domain are parsed at once', () => {
+    const letters = Array.from({ length: 990 }, (_, at) => String.fromCharCode(0x4e00 + at * 7))
+    const text = `ada@${letters.join('')}`
+    const beganMs = performance.now()
+    // Converted, they would take minutes.
+    for (let count = 0; count < 40_000; count++) parseMailbox(text)
+    expect(performance.now() - beganMs).toBeLessThan(20_000)
+    expect(parseMailbox(text)).toEqual({ ok: false, why: 'domain_too_long' })
+  })
+
   test('no accepted text contains a line end', () => {
     const piece = fc.oneof(
       fc.constantFrom(
