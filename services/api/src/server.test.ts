@@ -178,3 +178,33 @@ function expectShape(text: string): void {
   const body: unknown = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))
   expect(body).toEqual({ error: expect.any(String), message: expect.any(String) })
 }
+
+describe('requests that are sent before the responses to those before', () => {
+  const request = 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'
+
+  test('are each answered, sixteen at once', async () => {
+    const { port, asked } = await refusing({}, (_req, res) => res.end('no'))
+    const client = connect(port, '127.0.0.1')
+    let text = ''
+    client.on('data', (bytes: Buffer) => {
+      text += bytes.toString()
+    })
+    const count = (): number => text.split('HTTP/1.1 200').length - 1
+    for (const until of [16, 32]) {
+      client.write(request.repeat(16))
+      await expect.poll(count).toBe(until)
+    }
+    expect(asked()).toBe(32)
+    client.destroy()
+  })
+
+  test('end their connection beyond that, and none of the others begins', async () => {
+    const { port, asked } = await refusing({}, () => undefined)
+    const client = connect(port, '127.0.0.1')
+    client.on('error', () => undefined)
+    const closed = new Promise((resolve) => client.once('close', resolve))
+    client.write(request.repeat(2_000))
+    await closed
+    expect(asked()).toBe(16)
+  })
+})

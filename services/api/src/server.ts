@@ -6,6 +6,7 @@ import { limitConnections } from './connection-limit.ts'
 import type { Context } from './context.ts'
 import { closeIfEarly, LINGER, closeLingering, type LingerBounds } from './lingering-close.ts'
 import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed-request.ts'
+import { limitPipelining, type PipeliningLimit } from './pipelining-limit.ts'
 import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
@@ -65,8 +66,8 @@ export async function listen(
     // Checked below, for a response of our own.
     requireHostHeader: false,
   })
-  const slowReaders = guardConnections(server, ctx, options)
-  answerAll(server, ctx, listener, slowReaders, options.linger ?? {})
+  const guards = guardConnections(server, ctx, options)
+  answerAll(server, ctx, listener, guards, options.linger ?? {})
   server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + times.idleMs)
   server.maxConnections = options.maxConnections
   const bound = await bindServer(server, options.host, options.port, 'HOST and PORT')
@@ -74,21 +75,30 @@ export async function listen(
     ...bound,
     [Symbol.asyncDispose]: async () => {
       // Also while calls end: a client that does not read them must not use up the time.
-      using _ = slowReaders
+      using _ = guards.slowReaders
       await closeServer(server, options.drainMs)
     },
   }
 }
 
-/** Limits the connections of each address, and ends those of clients that read too slowly. */
+/** Watches over the responses of connections. */
+interface Guards {
+  readonly slowReaders: SlowReaders
+  readonly pipelining: PipeliningLimit
+}
+
+/**
+ * Limits the connections of each address and the requests of each connection, and ends connections
+ * of clients that read too slowly.
+ */
 function guardConnections(
   server: Server,
   { log, metrics }: Surroundings,
   options: ListenOptions,
-): SlowReaders {
+): Guards {
   const ended = metrics.counter(
     'connections_ended_total',
-    'Connections that were ended: an address had too many, or a client read too slowly.',
+    'Connections that were ended: an address had too many, one had too many requests, or a client read too slowly.',
     ['reason'],
   )
   const limit = limitConnections({
@@ -108,7 +118,11 @@ function guardConnections(
     ended.inc({ reason: 'address_full' })
     socket.resetAndDestroy()
   })
-  return slowReaders
+  const pipelining = limitPipelining((socket) => {
+    ended.inc({ reason: 'pipelined' })
+    socket.resetAndDestroy()
+  })
+  return { slowReaders, pipelining }
 }
 
 /**
@@ -121,7 +135,7 @@ function answerAll(
   server: Server,
   { log, stopping, settings }: Surroundings,
   listener: Listener,
-  slowReaders: SlowReaders,
+  { slowReaders, pipelining }: Guards,
   bounds: Partial<LingerBounds>,
 ): void {
   const answering = new WeakMap<object, ServerResponse>()
@@ -134,6 +148,7 @@ function answerAll(
   const opened =
     (answer: Listener): Listener =>
     (req, res) => {
+      if (!pipelining.admit(res)) return
       answering.set(req.socket, res)
       slowReaders.expect(res)
       if (stopping.aborted) res.setHeader('Connection', 'close')
