@@ -1,12 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
-import { readBatch, readBatches } from '@plumbline/db/batches/rows'
+import type { BatchRow } from '@plumbline/db/batches/rows'
 import { inTransaction } from '@plumbline/db/database'
 import { keyViewOf } from '@plumbline/db/key-view'
 import { findKeyRecord } from '@plumbline/db/keys'
 import {
   createDeliveries,
   deleteEvents,
+  lockSubjects,
   takeEvents,
   type EventMessage,
   type NotedEvent,
@@ -49,16 +50,26 @@ async function makeMessages(pipeline: Pipeline): Promise<number> {
   return await inTransaction(pipeline.db, async (tx) => {
     const events = await takeEvents(tx, PAGE)
     if (events.length === 0) return 0
-    const batchIds = events.filter(isOfBatch).map(({ subject }) => subject)
-    const batches = await viewsOf(tx, await readBatches(tx, batchIds))
-    const messages: EventMessage[] = []
+    const data = new Map<NotedEvent, object | undefined>()
+    const lookups = await lockSubjects(tx, subjectsOf(events, isOfLookup))
+    for (const event of events.filter(isOfLookup)) {
+      data.set(event, await lookupOf(pipeline, lookups.get(event.subject)))
+    }
+    // After the lookups, as a batch may be started meanwhile, and before balances, as a start locks
+    // the batch first.
+    const locked = await lockSubjects(tx, subjectsOf(events, isOfBatch))
+    const batches = await viewsOf(tx, [...locked.values()])
     const credits = new Map<string, object | undefined>()
     for (const event of events) {
-      const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event, credits))
-      // Nothing is sent about what has been erased since.
-      if (data === undefined) continue
-      messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
+      if (isOfBatch(event)) data.set(event, batches.get(event.subject))
+      else if (!isOfLookup(event)) data.set(event, await dataOf(tx, event, credits))
     }
+    const messages = events.flatMap((event): readonly EventMessage[] => {
+      const told = data.get(event)
+      // Nothing is sent about what has been erased since.
+      if (told === undefined) return []
+      return [{ event, body: messageBody(event.type, event.happenedAt, told) }]
+    })
     await createDeliveries(tx, messages)
     await deleteEvents(
       tx,
@@ -72,18 +83,26 @@ function isOfBatch({ type }: NotedEvent): boolean {
   return type.startsWith('batch.')
 }
 
+function isOfLookup({ type }: NotedEvent): boolean {
+  return type === 'lookup.completed'
+}
+
+function subjectsOf(
+  events: readonly NotedEvent[],
+  isWanted: (event: NotedEvent) => boolean,
+): readonly string[] {
+  return events.filter(isWanted).map(({ subject }) => subject)
+}
+
 type Tx = Parameters<typeof takeEvents>[0]
 
-/** The object of an event, except batches; undefined if it no longer exists. */
+/** The object of an event about a key or the account; undefined if it no longer exists. */
 async function dataOf(
-  pipeline: Pipeline,
   tx: Tx,
   event: NotedEvent,
   credits: Map<string, object | undefined>,
 ): Promise<object | undefined> {
   switch (event.type) {
-    case 'lookup.completed':
-      return await lookupOf(pipeline, event)
     case 'key.replaced':
       return await keyOf(tx, event)
     case 'credits.low':
@@ -98,12 +117,11 @@ async function dataOf(
 
 async function lookupOf(
   pipeline: Pipeline,
-  { accountId, subject }: NotedEvent,
+  row: BatchRow | undefined,
 ): Promise<object | undefined> {
-  const row = await readBatch(pipeline.db, subject)
   if (row === undefined) return undefined
   try {
-    return await readLookup(pipeline, { accountId, mode: row.mode }, subject)
+    return await readLookup(pipeline, { accountId: row.account_id, mode: row.mode }, row.id)
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return undefined
     throw error

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { WebhookType } from '@plumbline/contract/webhook'
 import { sql } from 'kysely'
+import type { BatchRow } from '../batches/rows.ts'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** An event for subscribed endpoints. */
@@ -43,6 +44,27 @@ export async function takeEvents(tx: Tx, most: number): Promise<readonly NotedEv
     subject: row.subject,
     happenedAt: row.happened_at,
   }))
+}
+
+/**
+ * The batches and lookups that messages are about, by id, without those being deleted. They are
+ * locked until the transaction ends: a deletion or an erasure of a value waits, and finds the
+ * messages.
+ */
+export async function lockSubjects(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, BatchRow>> {
+  if (ids.length === 0) return new Map()
+  const rows = await tx
+    .selectFrom('batches')
+    .selectAll()
+    .where('id', 'in', [...ids])
+    .where(sql<boolean>`erasing is distinct from 'all'`)
+    .orderBy('id')
+    .forShare()
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** A message made from an event. */
