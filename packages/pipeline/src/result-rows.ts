@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { BatchState } from '@plumbline/contract/batch'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
 import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
 import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
-import type { BatchRow } from '@plumbline/db/batches/rows'
+import { readBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { FILELESS_STATES } from '@plumbline/db/batches/states'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
 import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
@@ -101,11 +103,20 @@ export async function* rowsOf(
       lastRow = chunk.firstRow + chunk.rowCount
     }
   }
-  // Deleted or expired meanwhile: a stream that ended normally would pass for complete.
-  if (!open && lastRow < batch.rows_total) {
+  // Deleted or expired meanwhile: a stream that ended normally would pass for complete. Chunks in
+  // between may be missing, or the outcomes of those that were read.
+  if (!open && (lastRow < batch.rows_total || (await isErased(pipeline, batch)))) {
     throw new Error(`batch ${batch.id} ended at row ${lastRow} of ${batch.rows_total}`)
   }
 }
+
+/** Whether the erasure of a batch's rows has begun; it is noted before the first of them. */
+async function isErased({ db }: Pipeline, { id }: BatchRow): Promise<boolean> {
+  const now = await readBatch(db, id)
+  return now === undefined || now.erasing !== null || FILELESS.includes(now.status)
+}
+
+const FILELESS: readonly BatchState[] = FILELESS_STATES
 
 /** Lines in slices, so that the next are not formatted before these are nearly sent. */
 function* slicesOf(

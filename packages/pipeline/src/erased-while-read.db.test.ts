@@ -1,0 +1,43 @@
+import { text } from 'node:stream/consumers'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import type { Db } from '@plumbline/db/database'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { deleteBatch } from './erase.ts'
+import { openResults } from './results.ts'
+
+test('a download whose batch is deleted between chunks and their outcomes does not end as a whole', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const id = await completed(harness, 'email\nada@example.com\n')
+  const db = afterQuery(pipeline.db, 'chunks.page', () => deleteBatch(pipeline, owner, id))
+  const wanted = { format: 'ndjson', only: [], raw: false, after: 0 } as const
+  const { stream } = await openResults({ ...pipeline, db }, owner, id, wanted)
+  await expect(text(stream)).rejects.toThrow('ended')
+})
+
+async function completed(harness: TestPipeline, content: string): Promise<string> {
+  const { id } = await harness.read(content)
+  await harness.answer()
+  await closeFinishedBatches(harness.pipeline.db)
+  await harness.workStages()
+  return id
+}
+
+/** The database, with work that is done once, after the first query of a name. */
+function afterQuery(db: Db, name: string, work: () => Promise<void>): Db {
+  let isDone = false
+  const query = async (...given: Parameters<typeof db.pool.query>): Promise<unknown> => {
+    const result: unknown = await Reflect.apply(db.pool.query, db.pool, given)
+    const [asked] = given as unknown as [{ readonly name?: string }]
+    if (asked.name === name && !isDone) {
+      isDone = true
+      await work()
+    }
+    return result
+  }
+  const pool = new Proxy(db.pool, {
+    get: (target, key): unknown => (key === 'query' ? query : Reflect.get(target, key)),
+  })
+  return { ...db, pool }
+}
