@@ -1,9 +1,12 @@
 import { text } from 'node:stream/consumers'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
+import { blockChange } from '@plumbline/testkit/block-change'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { deleteBatch } from './erase.ts'
+import { runIntake } from './intake-stage.ts'
+import { rescoreBatch } from './rescore.ts'
 import { openResults } from './results.ts'
 
 test('a download whose batch is deleted between chunks and their outcomes does not end as a whole', async () => {
@@ -16,8 +19,32 @@ test('a download whose batch is deleted between chunks and their outcomes does n
   await expect(text(stream)).rejects.toThrow('ended')
 })
 
-async function completed(harness: TestPipeline, content: string): Promise<string> {
-  const { id } = await harness.read(content)
+test('a batch that is deleted while its outcomes are copied to be scored again is copied whole', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const id = await completed(harness, 'ip\n192.0.2.1\n', { product: 'ip' })
+  const made = await rescoreBatch(pipeline, owner, id, {})
+  await using insert = await blockChange(harness.databaseUrl, { table: 'chunks', change: 'insert' })
+  const { signal } = new AbortController()
+  const copying = runIntake(pipeline, { batchId: made.id, lease: 1 }, signal)
+  await insert.reached()
+  await deleteBatch(pipeline, owner, id)
+  await insert.release()
+  await copying
+  const { rows } = await pipeline.db.pool.query(
+    `select from chunks c where batch_id = $1 and not exists (select from parts p
+       where p.batch_id = c.batch_id and p.chunk_no = c.no)`,
+    [made.id],
+  )
+  expect(rows).toEqual([])
+})
+
+async function completed(
+  harness: TestPipeline,
+  content: string,
+  options: Parameters<TestPipeline['read']>[1] = {},
+): Promise<string> {
+  const { id } = await harness.read(content, options)
   await harness.answer()
   await closeFinishedBatches(harness.pipeline.db)
   await harness.workStages()

@@ -34,6 +34,8 @@ export async function copyChunks(
         chunks c join jsonb_to_recordset(${JSON.stringify(counted)}::jsonb)
           as v(no integer, verdicts integer[]) on v.no = c.no
       where c.batch_id = ${of}
+      -- A deletion takes a chunk with its outcomes, which the next statement copies.
+      for share of c
       returning 1
     `.execute(queriesOf(tx))
     if (chunks.rows.length !== nos.length) return false
