@@ -51,12 +51,18 @@ async function completed(
   return id
 }
 
+/** A query in the form in which `Db` sends it. */
+interface NamedQuery {
+  readonly name?: string
+  readonly text: string
+  readonly values?: unknown[]
+}
+
 /** The database, with work that is done once, after the first query of a name. */
 function afterQuery(db: Db, name: string, work: () => Promise<void>): Db {
   let isDone = false
-  const query = async (...given: Parameters<typeof db.pool.query>): Promise<unknown> => {
-    const result: unknown = await Reflect.apply(db.pool.query, db.pool, given)
-    const [asked] = given as unknown as [{ readonly name?: string }]
+  const query = async (asked: NamedQuery): Promise<unknown> => {
+    const result = await db.pool.query(asked)
     if (asked.name === name && !isDone) {
       isDone = true
       await work()

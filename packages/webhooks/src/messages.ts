@@ -46,7 +46,7 @@ export async function runMessages(
 }
 
 /** Creates the messages of the oldest events; returns how many events there were. */
-async function makeMessages(pipeline: Pipeline): Promise<number> {
+export async function makeMessages(pipeline: Pipeline): Promise<number> {
   return await inTransaction(pipeline.db, async (tx) => {
     const events = await takeEvents(tx, PAGE)
     if (events.length === 0) return 0

@@ -1,6 +1,5 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { createKey, revokeKey } from '@plumbline/db/keys'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   openApiHarness,
@@ -54,20 +53,15 @@ test('a client that left while its key was looked up holds no stream', async () 
   const id = await submit(account)
   const { key } = await createKey(stage.db, { accountId: account.id, mode: 'live', service: 'svc' })
   const leaving = new AbortController()
-  const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
-  const { promise: unlocked, resolve: unlock } = Promise.withResolvers<void>()
-  const lock = stage.db.kysely.transaction().execute(async (tx) => {
-    await sql`lock table api_keys in access exclusive mode`.execute(tx)
-    locked()
-    await unlocked
-  })
-  await isLocked
+  const locking = await stage.db.pool.connect()
+  await locking.query('begin')
+  await locking.query('lock table api_keys in access exclusive mode')
   const left = [1, 2].map(() => open({ ...account, live: key }, id, leaving.signal))
   await expect.poll(() => waitingForKeys()).toBeGreaterThan(0)
   leaving.abort()
   await Promise.allSettled(left)
-  unlock()
-  await lock
+  await locking.query('rollback')
+  locking.release()
   const staying = new AbortController()
   await expect
     .poll(async () => {
@@ -80,10 +74,9 @@ test('a client that left while its key was looked up holds no stream', async () 
 })
 
 async function waitingForKeys(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const { rows } = await stage.db.pool.query<{ count: number }>(`
     select count(*)::int as count from pg_locks
-    where relation = 'api_keys'::regclass and not granted
-  `.execute(stage.db.kysely)
+    where relation = 'api_keys'::regclass and not granted`)
   return rows[0]?.count ?? 0
 }
 
