@@ -31,6 +31,9 @@ const SHOWN_COLUMNS = [
   'result.domain.age_days',
 ]
 
+/** Variables of the system, Node and the C library. */
+const PLAIN_VARIABLES = /^(?:PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|TERM|NODE_.*|LD_.*|MALLOC_.*)$/
+
 /** Number of contacts to use; all by default. */
 const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
@@ -81,11 +84,9 @@ interface DemoService {
 async function startService(settings: Readonly<Record<string, string>>): Promise<DemoService> {
   const child = fork(join(ROOT, 'services/local/src/main.ts'), {
     env: {
-      ...process.env,
+      ...plainEnvironment(),
       ...settings,
       DATA_DIR: dataDir,
-      DATABASE_URL: '',
-      REDIS_URL: '',
       // The defaults are for real providers; simulated ones have no such limits.
       SMTP_CONNECTIONS_PER_HOST: '10',
       SMTP_RECIPIENTS_PER_MINUTE: '60000',
@@ -119,6 +120,15 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
   }
   const { live_key: liveKey, welcome_url: welcomeUrl } = first
   return { url, liveKey, welcomeUrl, process: child, stop: () => child.kill('SIGTERM') }
+}
+
+/**
+ * The variables of this process without settings, which may be those of a service on this machine: its
+ * ports, file store and proxy are not for the demo.
+ */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const all = Object.entries(process.env)
+  return Object.fromEntries(all.filter(([name]) => PLAIN_VARIABLES.test(name)))
 }
 
 async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> {

@@ -10,7 +10,16 @@ const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
  */
 const TIME_MS = 380_000
 
-test('the demo enriches its whole batch over real sockets and ends with status 0', async () => {
+/** Settings of a service on the same machine, with any of which that of the demo would not start or end. */
+const SETTINGS = {
+  DATABASE_DIRECT_URL: 'postgres://127.0.0.1:1/none',
+  FILES_URL: 's3://none/files',
+  SMTP_PROXY_URL: 'socks5://127.0.0.1:1',
+  PORT: '1',
+  WORKER_ADMIN_PORT: '1',
+}
+
+test('the demo enriches its whole batch over real sockets and ends with status 0, whatever the settings', async () => {
   const { fault, stdout, stderr } = await runDemo()
   // Its last output shows where it stopped.
   expect({ fault, stdout: stdout.slice(-2_000), stderr: stderr.slice(-2_000) }).toMatchObject({
@@ -31,7 +40,10 @@ interface DemoRun {
 
 async function runDemo(): Promise<DemoRun> {
   try {
-    const said = await promisify(execFile)(process.execPath, [DEMO], { timeout: TIME_MS })
+    const said = await promisify(execFile)(process.execPath, [DEMO], {
+      timeout: TIME_MS,
+      env: { ...process.env, ...SETTINGS },
+    })
     return { fault: null, ...said }
   } catch (error) {
     // Safe because errors of `execFile` have both.
