@@ -83,12 +83,15 @@ export function readEmail(text: string): Reading {
   return name === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + name }
 }
 
+/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
+const NAME_MAX_CHARS = 253
+
 /**
  * A lower-case name in A-labels if it is written as their U-labels: other spellings of an
  * international name, such as decomposed accents, may be judged differently.
  */
 function comparedName(name: string): string {
-  if (!/[^ -~]/.test(name)) return name
+  if (name.length > NAME_MAX_CHARS || !/[^ -~]/.test(name)) return name
   const ascii = domainToASCII(name)
   return domainToUnicode(ascii) === name ? ascii : name
 }
