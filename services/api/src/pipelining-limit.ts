@@ -21,18 +21,17 @@ export interface PipeliningLimit {
  * Makes the limit. Without it a connection of few bytes would begin thousands of requests in one
  * turn of the event loop, and each would hold memory until the client reads.
  *
- * @param onFull called with a connection that is at its limit when another request arrives on it
+ * @param onFull destroys a connection that is at its limit when another request arrives on it
  */
 export function limitPipelining(onFull: (socket: Socket) => void): PipeliningLimit {
   const counts = new WeakMap<Socket, number>()
   return {
     admit: (res) => {
       const { socket } = res.req
-      // The parser goes on to the end of what has arrived.
-      if (socket.destroyed) return false
       const count = counts.get(socket) ?? 0
-      if (count >= PIPELINED_MAX) {
-        onFull(socket)
+      if (!socket.destroyed && count >= PIPELINED_MAX) onFull(socket)
+      if (socket.destroyed) {
+        stopParsing(socket)
         return false
       }
       counts.set(socket, count + 1)
@@ -41,3 +40,17 @@ export function limitPipelining(onFull: (socket: Socket) => void): PipeliningLim
     },
   }
 }
+
+/**
+ * Keeps Node from parsing the rest of what has arrived on a destroyed connection: it would make a
+ * request, a response and an error of each request in it, thousands at once. There is no public way;
+ * the parser is told that the rest is of another protocol. Source: Node 24, `parserOnIncoming` in
+ * `lib/_http_server.js`.
+ */
+function stopParsing(socket: Socket): void {
+  const parser: unknown = Reflect.get(socket, 'parser')
+  if (typeof parser === 'object' && parser !== null)
+    Reflect.set(parser, 'onIncoming', () => UPGRADED)
+}
+
+const UPGRADED = 2
