@@ -1,13 +1,12 @@
 import { COMPARISON_FORMATS } from '@plumbline/contract/comparison'
 import { Problem } from '@plumbline/contract/problem'
 import { openComparison } from '@plumbline/pipeline/compare'
-import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { abortWhenRevoked } from '../key-revocation.ts'
 import { readQuery } from '../query.ts'
 import { requestContextOf } from '../request-context.ts'
-import { headersWith, isGone } from '../response.ts'
+import { headersWith } from '../response.ts'
+import { sendStream } from '../send-stream.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 import type { Downloads } from './read-results.ts'
@@ -25,8 +24,7 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
       format: query.oneOf('format', COMPARISON_FORMATS, 'json'),
       all: query.oneOf('all', ['0', '1'], '0') === '1',
     }
-    using stack = new DisposableStack()
-    stack.use(limit.acquire(owner.accountId))
+    using _ = limit.acquire(owner.accountId)
     await showBalance(ctx.access, res)
     const ids = [batchIdOf(req), other] as const
     // A summary reads both batches before the response begins, and is of no use without its client.
@@ -34,32 +32,19 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
       if (res.destroyed) throw new ClientGone()
       await turn()
     }
-    const opening = openComparison(ctx.pipeline, owner, ids, request, turnOfClient)
-    const opened = await opening.catch((error: unknown) => {
-      if (error instanceof ClientGone) return undefined
-      throw error
-    })
-    if (opened === undefined) return
-    const { stream, ...names } = opened
-    const kept = request.format === 'json' ? 'inline' : `attachment; filename="${names.fileName}"`
-    const headers = headersWith(requestContextOf(res), {
-      'Content-Type': names.contentType,
-      'Content-Disposition': kept,
-      'Cache-Control': 'no-store',
-    })
-    res.writeHead(200, headers)
-    if (req.method === 'HEAD') {
-      stream.destroy()
-      res.end()
-      return
-    }
-    const revoked = new AbortController()
-    using _ = abortWhenRevoked(ctx, req, revoked)
     try {
-      await pipeline(stream, res, { signal: revoked.signal })
+      const opened = await openComparison(ctx.pipeline, owner, ids, request, turnOfClient)
+      const { stream, fileName, contentType } = opened
+      const kept = request.format === 'json' ? 'inline' : `attachment; filename="${fileName}"`
+      const headers = headersWith(requestContextOf(res), {
+        'Content-Type': contentType,
+        'Content-Disposition': kept,
+        'Cache-Control': 'no-store',
+      })
+      res.writeHead(200, headers)
+      await sendStream(ctx, req, res, stream)
     } catch (error) {
-      if (error instanceof ClientGone || revoked.signal.aborted || isGone(error, res)) return
-      throw error
+      if (!(error instanceof ClientGone)) throw error
     }
   }
 }

@@ -1,12 +1,11 @@
 import { zipStream } from '@plumbline/pipeline/zip-stream'
-import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { exportFiles } from '../export-files.ts'
-import { abortWhenRevoked } from '../key-revocation.ts'
 import { refuseQuery } from '../query.ts'
 import { requestContextOf } from '../request-context.ts'
-import { headersWith, isGone } from '../response.ts'
+import { headersWith } from '../response.ts'
+import { sendStream } from '../send-stream.ts'
 import type { Handler } from './handler.ts'
 import type { Downloads } from './read-results.ts'
 
@@ -21,8 +20,7 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
       hasOwnLimit: true,
     })
     refuseQuery(req)
-    using stack = new DisposableStack()
-    stack.use(limit.acquire(accountId))
+    using _ = limit.acquire(accountId)
     await showBalance(ctx.access, res)
     const owner = { accountId, mode }
     const files = exportFiles({ pipeline: ctx.pipeline, owner, turn })
@@ -34,16 +32,6 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
         'Cache-Control': 'no-store',
       }),
     )
-    if (req.method === 'HEAD') {
-      res.end()
-      return
-    }
-    const revoked = new AbortController()
-    stack.use(abortWhenRevoked(ctx, req, revoked))
-    try {
-      await pipeline(zipStream(files), res, { signal: revoked.signal })
-    } catch (error) {
-      if (!revoked.signal.aborted && !isGone(error, res)) throw error
-    }
+    await sendStream(ctx, req, res, zipStream(files))
   }
 }

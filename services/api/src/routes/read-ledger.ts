@@ -3,15 +3,14 @@ import { Problem } from '@plumbline/contract/problem'
 import { readLedger as sliceOf, type LedgerPosition } from '@plumbline/metering/ledger'
 import type { Request, Response } from 'express'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import type { Context } from '../context.ts'
 import { csvLine } from '../csv-line.ts'
-import { abortWhenRevoked } from '../key-revocation.ts'
 import { readQuery } from '../query.ts'
 import { requestContextOf } from '../request-context.ts'
-import { headersWith, isGone, jsonResponse, sendResponse } from '../response.ts'
+import { headersWith, jsonResponse, sendResponse } from '../response.ts'
+import { sendStream } from '../send-stream.ts'
 import type { Handler } from './handler.ts'
 
 /**
@@ -103,17 +102,7 @@ async function sendCsv(
       'Cache-Control': 'no-store',
     }),
   )
-  if (req.method === 'HEAD') {
-    res.end()
-    return
-  }
-  const revoked = new AbortController()
-  using _ = abortWhenRevoked(ctx, req, revoked)
-  try {
-    await pipeline(Readable.from(csvPages(ctx, from)), res, { signal: revoked.signal })
-  } catch (error) {
-    if (!revoked.signal.aborted && !isGone(error, res)) throw error
-  }
+  await sendStream(ctx, req, res, Readable.from(csvPages(ctx, from)))
 }
 
 /**

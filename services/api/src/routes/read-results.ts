@@ -4,14 +4,13 @@ import { PROBLEMS, Problem } from '@plumbline/contract/problem'
 import { openResults, type Results, type ResultsRequest } from '@plumbline/pipeline/results'
 import { create } from 'content-disposition'
 import type { Request, Response } from 'express'
-import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
 import { partWanted, type PartWanted } from '../byte-range.ts'
 import type { Context } from '../context.ts'
 import { requestContextOf } from '../request-context.ts'
-import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../concurrency-limit.ts'
-import { headersWith, isGone, sendProblem } from '../response.ts'
+import { headersWith, sendProblem } from '../response.ts'
+import { sendStream } from '../send-stream.ts'
 import { readRefusedQuery, readResultsQuery } from '../results-query.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
@@ -64,8 +63,7 @@ async function download(
   const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
   const id = batchIdOf(req)
   const request = readRequest()
-  using stack = new DisposableStack()
-  stack.use(limit.acquire(owner.accountId))
+  using _ = limit.acquire(owner.accountId)
   // Before the file is opened: an error in between would leave it open.
   await showBalance(ctx.access, res)
   let part: PartWanted = { kind: 'whole' }
@@ -125,12 +123,12 @@ async function send(
     return
   }
   res.writeHead(statusOf(part), headersOf(res, results, part))
-  if (req.method === 'HEAD' || part.kind === 'unchanged') {
+  if (part.kind === 'unchanged') {
     stream.destroy()
     res.end()
     return
   }
-  await sendBody(ctx, req, res, results)
+  await sendStream(ctx, req, res, stream)
 }
 
 function statusOf(part: PartWanted): number {
@@ -177,20 +175,4 @@ function lengthOf(bytes: number, part: PartWanted): Readonly<Record<string, stri
 
 function etagOf(sha256: string): string {
   return `"${sha256}"`
-}
-
-/** Sends the file as fast as the client reads it, and aborts it if the key is revoked. */
-async function sendBody(
-  ctx: Context,
-  req: Request,
-  res: Response,
-  results: Results,
-): Promise<void> {
-  const revoked = new AbortController()
-  using _ = abortWhenRevoked(ctx, req, revoked)
-  try {
-    await pipeline(results.stream, res, { signal: revoked.signal })
-  } catch (error) {
-    if (!revoked.signal.aborted && !isGone(error, res)) throw error
-  }
 }
