@@ -127,17 +127,17 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('an invitation opened by another user can be accepted after signing out there', async () => {
-    const wish = { email: 'mary@people.test', role: 'viewer' }
+    const wish = { email: 'rosa@people.test', role: 'viewer' }
     const { link } = invitationResponse.parse(await user.send('POST', '/app/api/invitations', wish))
     await using other = await openWindow(started.service.url)
     const { page: shown } = other
-    await signUp(started.service, other.context.request, { email: 'hedy@people.test' })
+    await signUp(started.service, other.context.request, { email: 'joan@people.test' })
     await shown.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')
-    await shown.getByText('You are signed in as hedy@people.test.').waitFor()
+    await shown.getByText('You are signed in as joan@people.test.').waitFor()
     await press(shown, 'Join the account')
     await shown.getByText('The invitation is for another address').waitFor()
     await press(shown, 'Sign out')
-    await shown.getByLabel('Name', { exact: true }).fill('Mary')
+    await shown.getByLabel('Name', { exact: true }).fill('Rosa')
     await shown.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await press(shown, 'Create account')
     await settle(shown, 'Overview')
@@ -540,7 +540,9 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   test('one code of the second factor serves all actions that wait for one', async () => {
     await using other = await openWindow(started.service.url)
     const { page: shown } = other
-    const lise = await signUp(started.service, other.context.request, { email: 'lise@people.test' })
+    const lise = await signUp(started.service, other.context.request, {
+      email: 'anita@people.test',
+    })
     const { secret } = secondFactorStart.parse(
       await lise.send('POST', '/app/api/second-factor/begin', { password: PASSWORD }),
     )
