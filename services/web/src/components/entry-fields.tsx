@@ -1,9 +1,6 @@
 import type { JSX } from 'preact'
 import { Field } from './field.tsx'
 
-/** Hint below the field of a new password. */
-export const PASSWORD_HINT = 'At least 12 characters; a sentence is good.'
-
 interface EntryField {
   readonly value: string
   readonly onInput: (value: string) => void
@@ -27,12 +24,17 @@ export function EmailField({
   )
 }
 
+/** A field of which a page may have several, under names of their own. */
+interface LabeledField extends EntryField {
+  readonly label?: string
+}
+
 /** Field for an existing password. */
-export function PasswordField(field: EntryField): JSX.Element {
+export function PasswordField({ label = 'Password', ...field }: LabeledField): JSX.Element {
   return (
     <Field
       {...field}
-      label="Password"
+      label={label}
       type="password"
       name="password"
       autocomplete="current-password"
@@ -42,16 +44,16 @@ export function PasswordField(field: EntryField): JSX.Element {
 }
 
 /** Field for a new password. */
-export function NewPasswordField(field: EntryField): JSX.Element {
+export function NewPasswordField({ label = 'Password', ...field }: LabeledField): JSX.Element {
   return (
     <Field
       {...field}
-      label="Password"
+      label={label}
       type="password"
       name="password"
       autocomplete="new-password"
       minLength={12}
-      hint={PASSWORD_HINT}
+      hint="At least 12 characters; a sentence is good."
       required
     />
   )

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
+import { PasswordField } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { Foreign } from '../../components/text.tsx'
@@ -39,14 +40,7 @@ export function DeleteAccount(): JSX.Element {
           </p>
           {fault !== null && <Notice tone="bad">{fault}</Notice>}
           <Field label="What the account is called" value={name} onInput={setName} required />
-          <Field
-            label="Password to close it"
-            type="password"
-            value={password}
-            onInput={setPassword}
-            autocomplete="current-password"
-            required
-          />
+          <PasswordField label="Password to close it" value={password} onInput={setPassword} />
           <div>
             <Button kind="danger" type="submit" busy={isBusy}>
               Close the account

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
-import { PASSWORD_HINT } from '../../components/entry-fields.tsx'
+import { NewPasswordField, PasswordField } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice, Said } from '../../components/page.tsx'
 import { useStepUp } from '../../step-up.tsx'
@@ -93,14 +93,7 @@ function AddressForm(): JSX.Element {
         autocomplete="email"
         required
       />
-      <Field
-        label="Your password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autocomplete="current-password"
-        required
-      />
+      <PasswordField label="Your password" value={password} onInput={setPassword} />
       <div>
         <Button type="submit" busy={isBusy}>
           Change address
@@ -133,24 +126,8 @@ function PasswordForm(): JSX.Element {
       <p class="muted small">All your other sessions end.</p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {isDone && <Said>The password is changed.</Said>}
-      <Field
-        label="Present password"
-        type="password"
-        value={current}
-        onInput={setCurrent}
-        autocomplete="current-password"
-        required
-      />
-      <Field
-        label="New password"
-        type="password"
-        value={next}
-        onInput={setNext}
-        autocomplete="new-password"
-        minLength={12}
-        hint={PASSWORD_HINT}
-        required
-      />
+      <PasswordField label="Present password" value={current} onInput={setCurrent} />
+      <NewPasswordField label="New password" value={next} onInput={setNext} />
       <div>
         <Button type="submit" busy={isBusy}>
           Change password

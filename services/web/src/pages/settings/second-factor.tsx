@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
-import { CodeField } from '../../components/entry-fields.tsx'
-import { Field, Form } from '../../components/field.tsx'
+import { CodeField, PasswordField } from '../../components/entry-fields.tsx'
+import { Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { QrCode } from '../../components/qr-code.tsx'
 import { useSession, useSessionActions } from '../../session.tsx'
@@ -48,14 +48,7 @@ function Begin({ onStart }: { readonly onStart: (start: SecondFactorStart) => vo
         With a second factor, who knows your password still cannot sign in without your phone.
       </p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <Field
-        label="Password to begin"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autocomplete="current-password"
-        required
-      />
+      <PasswordField label="Password to begin" value={password} onInput={setPassword} />
       <div>
         <Button type="submit" busy={isBusy}>
           Set up a second factor
@@ -139,14 +132,7 @@ function SwitchOff(): JSX.Element {
       <Notice tone="good">It is on.</Notice>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <div class="columns">
-        <Field
-          label="Password to switch it off"
-          type="password"
-          value={password}
-          onInput={setPassword}
-          autocomplete="current-password"
-          required
-        />
+        <PasswordField label="Password to switch it off" value={password} onInput={setPassword} />
         <CodeField value={code} onInput={setCode} />
       </div>
       <div>
