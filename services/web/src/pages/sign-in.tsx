@@ -1,9 +1,7 @@
-import type { EntryOutcome } from '@plumbline/contract/app/entry'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
-import { useAnnounce } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { CodeField, EmailField, PasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
@@ -27,18 +25,17 @@ export function SignIn(): JSX.Element {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
-  const [outcome, setOutcome] = useState<EntryOutcome | null>(null)
+  const [needsCode, setNeedsCode] = useState(false)
   const { isBusy, fault, run } = useSubmission()
   const greeting = GREETINGS[query['after'] ?? '']
-  const needsCode = outcome === 'code_needed'
   const signIn = async (): Promise<void> => {
-    const answer = await callApp('signIn', {
+    const { outcome } = await callApp('signIn', {
       email,
       password,
       ...(needsCode ? { code } : {}),
     })
-    setOutcome(answer.outcome)
-    if (answer.outcome !== 'signed_in') return
+    setNeedsCode(outcome === 'code_needed')
+    if (outcome !== 'signed_in') return
     await refresh()
     route(ownPath(query['next']), true)
   }
@@ -49,7 +46,6 @@ export function SignIn(): JSX.Element {
         <Notice>Sign in to go on where you were.</Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {outcome === 'check_mail' && <CheckMail email={email} />}
       <Form onSubmit={() => void run(signIn)}>
         <EmailField value={email} onInput={setEmail} />
         <PasswordField value={password} onInput={setPassword} />
@@ -63,32 +59,5 @@ export function SignIn(): JSX.Element {
         <a href="/app/reset">I cannot get in</a>
       </div>
     </Page>
-  )
-}
-
-/** The notice that a message with a link was sent, with an action to send it again. */
-export function CheckMail({ email }: { readonly email: string }): JSX.Element {
-  const announce = useAnnounce()
-  const [isSent, setSent] = useState(false)
-  const { isBusy, fault, run } = useSubmission()
-  const resend = async (): Promise<void> => {
-    await callApp('resendVerification', { email })
-    setSent(true)
-    announce('Sent again.')
-  }
-  useEffect(() => announce('Open the link of the message that is on its way.'), [])
-  return (
-    <>
-      <Notice tone="good">
-        If <bdi>{email}</bdi> can be used, a message with a link is on its way. Open the link to go
-        on; it works for a limited time.
-      </Notice>
-      {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <div>
-        <Button small busy={isBusy} disabled={isSent} onClick={() => void run(resend)}>
-          {isSent ? 'Sent again' : 'Send it again'}
-        </Button>
-      </div>
-    </>
   )
 }

@@ -1,7 +1,8 @@
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
+import { useAnnounce } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Field, Form } from '../components/field.tsx'
@@ -9,7 +10,6 @@ import { Notice, Page } from '../components/page.tsx'
 import { number } from '../format.ts'
 import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
-import { CheckMail } from './sign-in.tsx'
 
 /** The page to create an account: name, email and password. */
 export function SignUp(): JSX.Element {
@@ -78,5 +78,32 @@ export function SignUpForm({
         Create account
       </Button>
     </Form>
+  )
+}
+
+/** The notice that a message with a link was sent, with an action to send it again. */
+function CheckMail({ email }: { readonly email: string }): JSX.Element {
+  const announce = useAnnounce()
+  const [isSent, setSent] = useState(false)
+  const { isBusy, fault, run } = useSubmission()
+  const resend = async (): Promise<void> => {
+    await callApp('resendVerification', { email })
+    setSent(true)
+    announce('Sent again.')
+  }
+  useEffect(() => announce('Open the link of the message that is on its way.'), [])
+  return (
+    <>
+      <Notice tone="good">
+        If <bdi>{email}</bdi> can be used, a message with a link is on its way. Open the link to go
+        on; it works for a limited time.
+      </Notice>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <div>
+        <Button small busy={isBusy} disabled={isSent} onClick={() => void run(resend)}>
+          {isSent ? 'Sent again' : 'Send it again'}
+        </Button>
+      </div>
+    </>
   )
 }
