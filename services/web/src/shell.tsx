@@ -2,13 +2,13 @@ import type { SessionView } from '@plumbline/contract/app/session'
 import { useLocation } from 'preact-iso'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { sentenceOf } from './api/http.ts'
 import { Button } from './components/button.tsx'
 import { SelectField } from './components/field.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { Notice } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
 import { useSessionActions } from './session.tsx'
+import { useSubmission } from './submit.ts'
 
 /** Entries of the menu. */
 const PLACES: readonly (readonly [path: string, text: string, icon: IconName])[] = [
@@ -75,19 +75,7 @@ function isWithin(path: string, href: string): boolean {
 /** The signed-in user, the account, and sign-out. */
 function Who({ session }: { readonly session: SessionView }): JSX.Element {
   const { signOut, switchTo } = useSessionActions()
-  const [fault, setFault] = useState<string | null>(null)
-  const [isBusy, setBusy] = useState(false)
-  const attempt = async (move: Promise<void>): Promise<void> => {
-    setBusy(true)
-    setFault(null)
-    try {
-      await move
-    } catch (error) {
-      setFault(sentenceOf(error))
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { isBusy, fault, run } = useSubmission()
   return (
     <div class="who">
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
@@ -96,7 +84,7 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
           label="Account"
           value={session.account?.id ?? ''}
           choices={session.accounts.map(({ id, name }) => ({ value: id, text: name }))}
-          onChange={(id) => void attempt(switchTo(id))}
+          onChange={(id) => void run(async () => await switchTo(id))}
         />
       ) : (
         <div class="who-name">
@@ -107,7 +95,7 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
         <Foreign text={session.user?.email ?? ''} clip />
       </div>
       <div>
-        <Button small busy={isBusy} onClick={() => void attempt(signOut())}>
+        <Button small busy={isBusy} onClick={() => void run(signOut)}>
           Sign out
         </Button>
       </div>
