@@ -231,6 +231,17 @@ function KeyFacts({ record }: { readonly record: KeyView }): JSX.Element {
   )
 }
 
+const QUESTIONS = {
+  replace: {
+    verb: 'Replace',
+    text: 'The old key stops at once: programs that use it are refused until they have the new one.',
+  },
+  revoke: {
+    verb: 'Revoke',
+    text: 'The key stops at once, and programs that use it are refused.',
+  },
+} as const
+
 function Ask({
   question: { act, mode },
   onConfirm,
@@ -240,25 +251,15 @@ function Ask({
   readonly onConfirm: () => void
   readonly onClose: () => void
 }): JSX.Element {
-  return act === 'replace' ? (
+  const { verb, text } = QUESTIONS[act]
+  return (
     <Confirm
-      title={`Replace the ${mode} key?`}
-      action="Replace it"
+      title={`${verb} the ${mode} key?`}
+      action={`${verb} it`}
       onConfirm={onConfirm}
       onClose={onClose}
     >
-      <p>
-        The old key stops at once: programs that use it are refused until they have the new one.
-      </p>
-    </Confirm>
-  ) : (
-    <Confirm
-      title={`Revoke the ${mode} key?`}
-      action="Revoke it"
-      onConfirm={onConfirm}
-      onClose={onClose}
-    >
-      <p>The key stops at once, and programs that use it are refused.</p>
+      <p>{text}</p>
     </Confirm>
   )
 }
