@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
-import { batchKey, isMoving, readBatch } from './queries.ts'
+import { batchKey, batchPath, isMoving, readBatch } from './queries.ts'
 
 /** Milliseconds after a refused stream until the batch is read and followed again. */
 const AGAIN_MS = 5_000
@@ -80,7 +80,7 @@ function followVisibly(id: string, follower: Follower): () => void {
  */
 function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const stream = new EventSource(`/v1/batches/${encodeURIComponent(id)}/events`)
+  const stream = new EventSource(`${batchPath(id)}/events`)
   const end = (): void => {
     stream.close()
     onEnd()

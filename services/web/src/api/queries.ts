@@ -16,7 +16,12 @@ const FRESH_MS = 5_000
 const LIST_EVERY_MS = 4_000
 
 /** States in which a batch changes without an action of the user. */
-const MOVING: readonly BatchView['status'][] = ['analyzing', 'running', 'finalizing', 'canceling']
+export const MOVING: readonly BatchView['status'][] = [
+  'analyzing',
+  'running',
+  'finalizing',
+  'canceling',
+]
 
 /** Caches results; a read is retried if the service was unreachable, never if it refused. */
 export function createQueries(): QueryClient {
@@ -118,11 +123,14 @@ export function batchKey(id: string): readonly unknown[] {
   return ['batch', id]
 }
 
+/** The path of one batch. */
+export function batchPath(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`
+}
+
 /** Reads one batch. */
 export async function readBatch(id: string, signal?: AbortSignal): Promise<BatchView> {
-  return await callJson<BatchView>('GET', `/v1/batches/${encodeURIComponent(id)}`, undefined, {
-    signal,
-  })
+  return await callJson<BatchView>('GET', batchPath(id), undefined, { signal })
 }
 
 /** Whether a batch in this state changes without an action of the user. */

@@ -1,5 +1,6 @@
 import type { Product } from '@plumbline/contract/products'
 import { refusalOf, RefusedCall, UNREACHABLE } from './http.ts'
+import { batchPath } from './queries.ts'
 
 /** One row of an NDJSON result. */
 export interface ResultRow {
@@ -41,7 +42,7 @@ export async function readRows(
   if (after > 0) query.set('after', String(after))
   if (only !== '') query.set('only', only)
   const stop = new AbortController()
-  const path = `/v1/batches/${encodeURIComponent(id)}/results?${query.toString()}`
+  const path = `${batchPath(id)}/results?${query.toString()}`
   const response = await request(path, AbortSignal.any([signal, stop.signal]))
   if (!response.ok) throw refusalOf(path, response.status, await response.text(), response.headers)
   try {

@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../api/http.ts'
-import { isMoving } from '../api/queries.ts'
+import { isMoving, MOVING } from '../api/queries.ts'
 import { BatchTable } from '../components/batch-table.tsx'
 import { Button } from '../components/button.tsx'
 import { Field, SelectField } from '../components/field.tsx'
@@ -22,7 +22,7 @@ const EVERY_MS = 5_000
 
 const STATES = [
   { value: '', text: 'All' },
-  { value: 'analyzing,running,finalizing,canceling', text: 'In progress' },
+  { value: MOVING.join(','), text: 'In progress' },
   { value: 'ready', text: 'Ready to start' },
   { value: 'paused', text: 'Paused' },
   { value: 'completed', text: 'Completed' },

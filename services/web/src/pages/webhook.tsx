@@ -1,4 +1,5 @@
 import type { WebhookView, WebhookWithSecret } from '@plumbline/contract/webhook'
+import { WEBHOOK_ROTATION_HOURS } from '@plumbline/contract/webhook-limits'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
@@ -204,7 +205,7 @@ function Rotate({ id }: { readonly id: string }): JSX.Element {
       <div class="row spread">
         <p class="muted grow">
           With it your program makes sure that a message is from here. The old secret signs beside a
-          new one for 24 hours.
+          new one for {WEBHOOK_ROTATION_HOURS} hours.
         </p>
         <Button busy={isBusy} onClick={() => setAsking(true)}>
           Replace secret
@@ -221,8 +222,8 @@ function Rotate({ id }: { readonly id: string }): JSX.Element {
           }}
         >
           <p>
-            Messages carry two signatures for 24 hours, then that of the new secret alone. Give the
-            new one to your program by then.
+            Messages carry two signatures for {WEBHOOK_ROTATION_HOURS} hours, then that of the new
+            secret alone. Give the new one to your program by then.
           </p>
         </Confirm>
       )}

@@ -1,24 +1,16 @@
+import { BATCH_MOVES } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../../api/http.ts'
-import { batchKey } from '../../api/queries.ts'
+import { batchKey, batchPath } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Notice } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
-
-/** States in which a batch can be canceled. */
-const CANCELABLE: readonly BatchView['status'][] = [
-  'analyzing',
-  'ready',
-  'running',
-  'paused',
-  'finalizing',
-]
 
 /** The actions that a batch's state and the user's role allow. */
 export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Element | null {
@@ -28,7 +20,7 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
   const [asking, setAsking] = useState<'cancel' | 'delete' | null>(null)
   const { isBusy, fault, run } = useSubmission()
   if (!mayChange) return null
-  const path = `/v1/batches/${encodeURIComponent(batch.id)}`
+  const path = batchPath(batch.id)
   const move = async (name: 'cancel' | 'pause' | 'resume'): Promise<void> => {
     try {
       queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/${name}`))
@@ -44,7 +36,7 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
     await queries.invalidateQueries({ queryKey: ['batches'] })
     route('/app/batches', true)
   }
-  const isCancelable = CANCELABLE.includes(batch.status)
+  const isCancelable = BATCH_MOVES[batch.status].includes('canceling')
   return (
     <>
       {batch.status === 'running' && (

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../../api/http.ts'
+import { batchPath } from '../../api/queries.ts'
 import { batchTitle } from '../../components/batch-state.tsx'
 import { Button } from '../../components/button.tsx'
 import { DownloadLink } from '../../components/download-link.tsx'
@@ -76,7 +77,7 @@ function Changes({
   readonly batch: BatchView
   readonly other: string
 }): JSX.Element {
-  const path = `/v1/batches/${encodeURIComponent(batch.id)}/compare?with=${encodeURIComponent(other)}`
+  const path = `${batchPath(batch.id)}/compare?with=${encodeURIComponent(other)}`
   const { data, error } = useQuery({
     queryKey: ['comparison', batch.id, other],
     queryFn: async ({ signal }) =>

@@ -1,6 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { batchPath } from '../../api/queries.ts'
 import { DownloadLink } from '../../components/download-link.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { Card } from '../../components/page.tsx'
@@ -14,7 +15,7 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
   const [only, setOnly] = useState('')
   const { id, status, rows } = batch
   if (status === 'expired' || status === 'failed') return null
-  const path = `/v1/batches/${encodeURIComponent(id)}`
+  const path = batchPath(id)
   if (!ENDED.includes(status)) {
     return (
       <Card title="Result">

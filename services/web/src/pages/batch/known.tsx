@@ -4,7 +4,7 @@ import { VENDORS } from '@plumbline/contract/vendors'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../../api/http.ts'
-import { isMoving } from '../../api/queries.ts'
+import { batchPath, isMoving } from '../../api/queries.ts'
 import { Disclosure } from '../../components/disclosure.tsx'
 import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
@@ -27,7 +27,7 @@ export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | n
   const { data, error } = useQuery({
     queryKey: ['known', batch.id, moves],
     queryFn: async ({ signal }) => {
-      const path = `/v1/batches/${encodeURIComponent(batch.id)}/known`
+      const path = `${batchPath(batch.id)}/known`
       return await callJson<BatchKnown>('GET', path, undefined, { signal })
     },
     enabled: isThere,

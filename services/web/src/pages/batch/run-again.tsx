@@ -6,7 +6,7 @@ import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../../api/http.ts'
-import { batchKey } from '../../api/queries.ts'
+import { batchKey, batchPath } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
 import { Disclosure } from '../../components/disclosure.tsx'
@@ -51,7 +51,7 @@ function Recheck({ batch }: { readonly batch: BatchView }): JSX.Element {
       // What it costs is seen first, and it is started there.
       start: false,
     }
-    const path = `/v1/batches/${encodeURIComponent(batch.id)}/recheck`
+    const path = `${batchPath(batch.id)}/recheck`
     const made = await callJson<BatchView>('POST', path, wanted)
     queries.setQueryData(batchKey(made.id), made)
     void queries.invalidateQueries({ queryKey: ['batches'] })
@@ -119,7 +119,7 @@ function Rescore({ batch }: { readonly batch: BatchView }): JSX.Element {
   const [weights, setWeights] = useState('')
   const { isBusy, fault, run } = useSubmission()
   const begin = async (): Promise<void> => {
-    const path = `/v1/batches/${encodeURIComponent(batch.id)}/rescore`
+    const path = `${batchPath(batch.id)}/rescore`
     const wanted = weights.trim() === '' ? {} : { weights: weights.trim() }
     const made = await callJson<BatchView>('POST', path, wanted)
     queries.setQueryData(batchKey(made.id), made)

@@ -3,7 +3,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQueryClient } from '@tanstack/preact-query'
 import { useRef, useState } from 'preact/hooks'
 import { callJson } from '../../api/http.ts'
-import { batchKey } from '../../api/queries.ts'
+import { batchKey, batchPath } from '../../api/queries.ts'
 import { useSubmission } from '../../submit.ts'
 
 /** Changes of how a batch is read, while they are being sent. */
@@ -26,7 +26,7 @@ export function useChanges(id: string | null): Changes {
   const { isBusy, fault, run } = useSubmission()
   const sendAll = async (): Promise<void> => {
     if (id === null) return
-    const path = `/v1/batches/${encodeURIComponent(id)}`
+    const path = batchPath(id)
     try {
       while (waiting.current !== null) {
         const wish = waiting.current

@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
-import { batchKey } from '../../api/queries.ts'
+import { batchKey, batchPath } from '../../api/queries.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { Skeleton, Card, Notice } from '../../components/page.tsx'
@@ -34,7 +34,7 @@ export function Preview({
   const { route } = useLocation()
   const { isBusy, fault, run } = useSubmission()
   const isReady = batch.status === 'ready'
-  const path = `/v1/batches/${encodeURIComponent(batch.id)}`
+  const path = batchPath(batch.id)
   const preview = useQuery({
     queryKey: [...batchKey(batch.id), 'preview', isReady, batch.ready_at],
     queryFn: async ({ signal }) =>

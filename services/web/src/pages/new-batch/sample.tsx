@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
-import { batchKey } from '../../api/queries.ts'
+import { batchKey, batchPath } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
@@ -25,7 +25,7 @@ export function Sample({
 }): JSX.Element {
   const queries = useQueryClient()
   const { isBusy, fault, run } = useSubmission()
-  const path = `/v1/batches/${encodeURIComponent(batch.id)}/sample`
+  const path = `${batchPath(batch.id)}/sample`
   const key = [...batchKey(batch.id), 'sample', batch.ready_at]
   const { data, error } = useQuery({
     queryKey: key,

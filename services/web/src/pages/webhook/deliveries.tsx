@@ -65,7 +65,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
         <Empty title={state === '' ? 'Nothing sent yet' : 'None of these'}>
           {state === ''
             ? `What is sent is listed here for ${WEBHOOK_KEPT_DAYS} days, with each response. A test shows whether it arrives.`
-            : 'No delivery of the last 30 days is in this state.'}
+            : `No delivery of the last ${WEBHOOK_KEPT_DAYS} days is in this state.`}
         </Empty>
       )}
       {list !== undefined && list.length > 0 && (
