@@ -45,6 +45,12 @@ interface Pair {
   readonly changed: readonly string[]
 }
 
+/** Rows that are in one batch only: they are counted, since any number can follow one another. */
+interface Unpaired {
+  readonly kind: 'only_before' | 'only_after'
+  readonly count: number
+}
+
 /**
  * The changes between two batches of the same records, or of a part of them: a summary, or row by
  * row. The batch that was created first is `before`. Rows are matched by their subjects, in order.
@@ -95,7 +101,7 @@ async function endedBatch(
   throw new Problem('conflict', `The batch ${id} is ${batch.status}; compare it when it has ended.`)
 }
 
-type Aligned = AsyncGenerator<Pair | 'only_before' | 'only_after', void, undefined>
+type Aligned = AsyncGenerator<Pair | Unpaired, void, undefined>
 
 /**
  * Matches the answered rows of two batches. A recheck has a row for each that it selected, so that
@@ -120,10 +126,10 @@ async function* pairsOf(
     if (row.kind === 'both') {
       if (isAnswer(row.left) && isAnswer(row.right)) yield pairOf(row.left, row.right)
     } else if (row.kind === 'left') {
-      if (isAnswer(row.left)) yield 'only_before'
-    } else if (isAnswer(row.right)) yield 'only_after'
+      if (isAnswer(row.left)) yield { kind: 'only_before', count: 1 }
+    } else if (isAnswer(row.right)) yield { kind: 'only_after', count: 1 }
   }
-  for (let count = 0; count < othersCount; count++) yield 'only_before'
+  yield { kind: 'only_before', count: othersCount }
 }
 
 function isAnswer(row: Answer | NoAnswer): row is Answer {
@@ -207,8 +213,8 @@ async function summaryOf(before: BatchRow, after: BatchRow, pairs: Aligned): Pro
   const rows = { compared: 0, changed: 0, only_before: 0, only_after: 0 }
   const verdicts: Record<string, Record<string, number>> = {}
   for await (const pair of pairs) {
-    if (typeof pair === 'string') {
-      rows[pair]++
+    if ('count' in pair) {
+      rows[pair.kind] += pair.count
       continue
     }
     rows.compared++
@@ -236,7 +242,7 @@ function textOf(
     let text = header
     let count = 0
     for await (const pair of pairs) {
-      if (typeof pair === 'string' || (!all && pair.changed.length === 0)) continue
+      if ('count' in pair || (!all && pair.changed.length === 0)) continue
       text += line(pair)
       if (++count % LINES_A_PIECE !== 0) continue
       yield Buffer.from(text)
