@@ -15,6 +15,33 @@ const SHAPE =
 const COMMENT =
   '<office:annotation><dc:creator>Bo</dc:creator><text:p>old</text:p></office:annotation>'
 
+const rowOf = (...cells: readonly string[]): string =>
+  `<table:table-row>${cells.join('')}</table:table-row>`
+
+/** An .ods workbook of these styles and sheets. */
+async function workbookOf(styles: string, sheets: string): Promise<Uint8Array> {
+  return await zipOf({
+    mimetype: Buffer.from('application/vnd.oasis.opendocument.spreadsheet'),
+    'content.xml': `<office:document-content><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet>${sheets}</office:spreadsheet></office:body></office:document-content>`,
+  })
+}
+
+test('a hidden .ods sheet is read only if no other has a column for the product', async () => {
+  // As LibreOffice 7 writes them.
+  const styles =
+    '<style:style style:name="ta1" style:family="table" style:master-page-name="D"><style:table-properties table:display="false" style:writing-mode="lr-tb"/></style:style>' +
+    '<style:style style:name="ta2" style:family="table" style:master-page-name="D"><style:table-properties table:display="true" style:writing-mode="lr-tb"/></style:style>'
+  const sheet = (name: string, style: string, address: string): string =>
+    `<table:table table:name="${name}" table:style-name="${style}">${rowOf(text('Email'))}${rowOf(text(address))}</table:table>`
+  const old = sheet('Old', 'ta1', 'old@a.example')
+  const people = sheet('People', 'ta2', 'ann@a.example')
+  const both = await readBytes(await workbookOf(styles, old + people), { fileName: 'a.ods' })
+  expect(both.file.layout).toMatchObject({ sheet: 'People', sheets: ['Old', 'People'] })
+  expect(both.rows.map(({ cells }) => cells)).toEqual([['ann@a.example']])
+  const alone = await readBytes(await workbookOf(styles, old), { fileName: 'a.ods' })
+  expect(alone.file.layout).toMatchObject({ sheet: 'Old' })
+})
+
 test('what is drawn over an .ods sheet, and its comments, are no text of the cells below', async () => {
   const rows = [
     text('Email') + text('Note'),
@@ -23,11 +50,9 @@ test('what is drawn over an .ods sheet, and its comments, are no text of the cel
       `<table:table-cell>${SHAPE}${IMAGE}</table:table-cell>`,
     `<table:table-cell office:value-type="string">${COMMENT}<text:p>cy@a.example</text:p></table:table-cell>`,
     `<table:table-cell>${TEXT_BOX}</table:table-cell>`,
-  ].map((cells) => `<table:table-row>${cells}</table:table-row>`)
-  const bytes = await zipOf({
-    mimetype: Buffer.from('application/vnd.oasis.opendocument.spreadsheet'),
-    'content.xml': `<office:document-content><office:body><office:spreadsheet><table:table table:name="S">${rows.join('')}</table:table></office:spreadsheet></office:body></office:document-content>`,
-  })
+  ].map((cells) => rowOf(cells))
+  const sheet = `<table:table table:name="S">${rows.join('')}</table:table>`
+  const bytes = await workbookOf('', sheet)
   const { rows: read } = await readBytes(bytes, { fileName: 'people.ods' })
   expect(read.map(({ cells }) => cells)).toEqual([
     ['ann@a.example', 'x'],

@@ -38,20 +38,9 @@ export async function openOds(
 ): Promise<Workbook> {
   const entry = zip.find('content.xml')
   if (entry === undefined) throw damaged(undefined)
-  const sheets: Sheet[] = []
-  const names = createXmlReader({
-    open: (element, attributes) => {
-      if (element !== 'table') return
-      if (sheets.length === MAX_SHEETS) {
-        throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
-      }
-      const name = sheetName(attributes.get('table:name') ?? '')
-      sheets.push({ name, isHidden: false, part: String(sheets.length) })
-    },
-    close: () => {},
-  })
-  for await (const chunk of zip.read(entry, signal)) names.push(chunk)
-  names.end()
+  const list = createSheetList()
+  for await (const chunk of zip.read(entry, signal)) list.push(chunk)
+  const sheets = list.end()
   if (sheets.length === 0) {
     throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
   }
@@ -67,6 +56,37 @@ export async function openOds(
       }
     },
     [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
+  }
+}
+
+/** Lists the sheets; the styles that hide some come before them. */
+function createSheetList(): { push(chunk: Buffer): void; end(): readonly Sheet[] } {
+  const sheets: Sheet[] = []
+  const hiding = new Set<string>()
+  let style = ''
+  const reader = createXmlReader({
+    open: (element, attributes) => {
+      if (element === 'style') style = sheetName(attributes.get('style:name') ?? '')
+      else if (element === 'table-properties') {
+        if (attributes.get('table:display') === 'false' && hiding.size < MAX_SHEETS)
+          hiding.add(style)
+      } else if (element === 'table') {
+        if (sheets.length === MAX_SHEETS) {
+          throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
+        }
+        const name = sheetName(attributes.get('table:name') ?? '')
+        const isHidden = hiding.has(sheetName(attributes.get('table:style-name') ?? ''))
+        sheets.push({ name, isHidden, part: String(sheets.length) })
+      }
+    },
+    close: () => {},
+  })
+  return {
+    push: reader.push,
+    end: () => {
+      reader.end()
+      return sheets
+    },
   }
 }
 
