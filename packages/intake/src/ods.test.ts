@@ -26,6 +26,22 @@ async function workbookOf(styles: string, sheets: string): Promise<Uint8Array> {
   })
 }
 
+test('a number of an .ods sheet that shows its thousands by points is that number', async () => {
+  const number = (value: number, shown: string): string =>
+    `<table:table-cell office:value-type="float" office:value="${value}"><text:p>${shown}</text:p></table:table-cell>`
+  const rows = [
+    rowOf(text('Email'), text('Umsatz'), text('Telefon')),
+    rowOf(text('ann@a.example'), number(1234, '1.234'), number(612345678, '0612.345.678')),
+    rowOf(text('bo@a.example'), number(1234567, '1.234.567'), number(5551234567, '555.123.4567')),
+  ]
+  const sheet = `<table:table table:name="S">${rows.join('')}</table:table>`
+  const { rows: read } = await readBytes(await workbookOf('', sheet), { fileName: 'people.ods' })
+  expect(read.map(({ cells }) => cells)).toEqual([
+    ['ann@a.example', '1234', '0612.345.678'],
+    ['bo@a.example', '1234567', '555.123.4567'],
+  ])
+})
+
 test('a hidden .ods sheet is read only if no other has a column for the product', async () => {
   // As LibreOffice 7 writes them.
   const styles =

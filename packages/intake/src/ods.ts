@@ -283,6 +283,9 @@ function blanks(count: string | undefined): string {
   return ' '.repeat(Math.min(1_000, Math.max(1, Number(count ?? 1) || 1)))
 }
 
+/** A whole number whose thousands are set off by points, as in German. */
+const GROUPED = /^[1-9]\d{0,2}(?:\.\d{3})+$/
+
 /** Source: OASIS OpenDocument 1.3, part 3, section 19.387. */
 function readCell({ attributes, paragraphs }: OpenCell): { text: string; kind: number } {
   const shown = paragraphs.join('\n')
@@ -302,6 +305,7 @@ function readCell({ attributes, paragraphs }: OpenCell): { text: string; kind: n
       const isPattern =
         /^[+0]?[\d ()\-./]+$/.test(shown) &&
         shown !== plain &&
+        !GROUPED.test(shown) &&
         Number.isSafeInteger(number) &&
         shown.replaceAll(/\D/g, '').replace(/^0+/, '') === plain
       return isPattern
