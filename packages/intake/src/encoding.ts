@@ -3,7 +3,7 @@ import type { Encoding } from '@plumbline/contract/encodings'
 import iconv from 'iconv-lite'
 import { incompleteTail } from './utf8.ts'
 
-/** An encoding, its confidence, and the length of its byte order mark. */
+/** An encoding, its confidence, and the length of its byte order marks. */
 export interface FoundEncoding {
   readonly encoding: Encoding
   readonly markBytes: number
@@ -27,8 +27,9 @@ export class DecodeFault extends Error {
   }
 }
 
+const UTF8_MARK = Buffer.from('efbbbf', 'hex')
 const MARKS: readonly (readonly [Encoding, Buffer])[] = [
-  ['utf-8', Buffer.from('efbbbf', 'hex')],
+  ['utf-8', UTF8_MARK],
   ['utf-32le', Buffer.from('fffe0000', 'hex')],
   ['utf-32be', Buffer.from('0000feff', 'hex')],
   ['utf-16le', Buffer.from('fffe', 'hex')],
@@ -47,13 +48,13 @@ export function encodingOfStart(
   if (asked !== undefined) {
     // `utf-16` names no byte order, and the mark of one is no character in the other.
     if (marked !== undefined && (marked[0] === asked || isOtherOrder(marked[0], asked))) {
-      return { encoding: marked[0], markBytes: marked[1].length, confidence: 1 }
+      return { encoding: marked[0], markBytes: marksAt(sample, marked[1]), confidence: 1 }
     }
     return { encoding: asked, markBytes: 0, confidence: 1 }
   }
   // After a UTF-8 mark, the bytes that follow are examined first.
   if (marked !== undefined && marked[0] !== 'utf-8') {
-    return { encoding: marked[0], markBytes: marked[1].length, confidence: 1 }
+    return { encoding: marked[0], markBytes: marksAt(sample, marked[1]), confidence: 1 }
   }
   const wide = findWide(sample)
   return wide === undefined ? undefined : { encoding: wide, markBytes: 0, confidence: 0.95 }
@@ -63,9 +64,19 @@ function isOtherOrder(one: Encoding, other: Encoding): boolean {
   return ['utf-16', 'utf-32'].some((form) => one.startsWith(form) && other.startsWith(form))
 }
 
-/** Length of the UTF-8 byte order mark at the start. */
+/** Length of the UTF-8 byte order marks at the start. */
 export function utf8MarkBytes(start: Buffer): number {
-  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0
+  return marksAt(start, UTF8_MARK)
+}
+
+/**
+ * Length of a byte order mark at the start, and of its repetitions: a program that adds one to a
+ * text that has one makes the second a part of the first column's name.
+ */
+function marksAt(start: Buffer, mark: Buffer): number {
+  let end = 0
+  while (start.subarray(end, end + mark.length).equals(mark)) end += mark.length
+  return end
 }
 
 /** Minimum share of zero bytes on one side of UTF-16 text, and maximum on the other. */

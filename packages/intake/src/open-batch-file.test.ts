@@ -12,7 +12,9 @@ describe('encodings', { timeout: 30_000 }, () => {
   it.each([
     ['utf-8', Buffer.from(text), 'utf-8'],
     ['utf-8 with a mark', Buffer.from(`\ufeff${text}`), 'utf-8'],
+    ['utf-8 with two marks', Buffer.from(`\ufeff\ufeff${text}`), 'utf-8'],
     ['utf-16le with a mark', Buffer.from(`\ufeff${text}`, 'utf16le'), 'utf-16le'],
+    ['utf-16le with two marks', Buffer.from(`\ufeff\ufeff${text}`, 'utf16le'), 'utf-16le'],
     ['utf-16le without', Buffer.from(text, 'utf16le'), 'utf-16le'],
     ['utf-16be with a mark', Buffer.from(`\ufeff${text}`, 'utf16le').swap16(), 'utf-16be'],
     ['utf-16be without', Buffer.from(text, 'utf16le').swap16(), 'utf-16be'],
