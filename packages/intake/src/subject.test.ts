@@ -163,6 +163,13 @@ it.each([
   ['="a@b.example', '="a@b.example'],
   ['=A1&"x"', '=A1&"x"'],
   [' Ann ', 'Ann'],
+  ['\u200f ahmed@a.example\u200f', 'ahmed@a.example'],
+  ['\u202aann@a.example\u202c\u200b', 'ann@a.example'],
+  ['="\u2068192.0.2.7\u2069"', '192.0.2.7'],
+  ['\u200b', ''],
+  ['a\u200bb', 'a\u200bb'],
+  // A joiner is a part of names.
+  ['نامه\u200cای', 'نامه\u200cای'],
 ])('the text of the cell %j is %j', (cell, text) => {
   expect(cellText(cell)).toBe(text)
 })

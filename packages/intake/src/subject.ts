@@ -30,10 +30,33 @@ export function isNoValue(cell: string): boolean {
 /** A cell that a program has written as a formula so that it stays a text: `="0123"`. */
 const QUOTED_TEXT = /^="([^"]*)"$/
 
-/** The text in a cell, without blanks around it and without a formula that only quotes it. */
+/**
+ * Characters that are copied with a value and not seen, in a class of a regular expression: marks of
+ * direction, the zero-width space and the word joiner.
+ */
+const UNSEEN = String.raw`\p{Bidi_Control}\u200b\u2060`
+
+// The lookbehind keeps a long run that is not at the end from being tried at each of its characters.
+const UNSEEN_AROUND = new RegExp(`^[\\s${UNSEEN}]+|(?<![\\s${UNSEEN}])[\\s${UNSEEN}]+$`, 'gu')
+const LAST_ASCII = 0x7f
+
+/**
+ * The text in a cell, without blanks and unseen characters around it and without a formula that only
+ * quotes it.
+ */
 export function cellText(cell: string): string {
+  const text = bareText(cell)
+  if (!text.startsWith('="')) return text
+  const quoted = QUOTED_TEXT.exec(text)?.[1]
+  return quoted === undefined ? text : bareText(quoted)
+}
+
+function bareText(cell: string): string {
   const text = cell.trim()
-  return text.startsWith('="') ? (QUOTED_TEXT.exec(text)?.[1]?.trim() ?? text) : text
+  const isPlain =
+    text === '' ||
+    (text.charCodeAt(0) <= LAST_ASCII && text.charCodeAt(text.length - 1) <= LAST_ASCII)
+  return isPlain ? text : text.replaceAll(UNSEEN_AROUND, '')
 }
 
 /** Separator of several values in one cell, as written by Google Contacts. */
