@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
+import { sweepAccountless } from '@plumbline/db/people/sweep-accountless'
 import { sweepExpired, sweepLongStored, sweepSurplusMessages } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/metering/sweep'
@@ -21,6 +22,9 @@ const LONG_STORED_EVERY_MS = 60_000
 
 /** Milliseconds between two searches for webhook messages beyond those that are kept. */
 const SURPLUS_EVERY_MS = 30 * 60_000
+
+/** Milliseconds between two searches for users who have left all accounts. */
+const ACCOUNTLESS_EVERY_MS = 60 * 60_000
 
 /** Milliseconds between two checks for samples to end; samples end after a minute. */
 const SAMPLES_EVERY_MS = 2_000
@@ -50,8 +54,8 @@ export interface SweepOptions {
 
 /**
  * Runs the periodic clean-up until the signal aborts: refunds debits of calls that were never
- * answered, turns billing cycles, erases batches past their retention, deletes expired facts, and
- * audits the ledger. Safe in several processes at once.
+ * answered, turns billing cycles, erases batches past their retention, deletes expired facts and users
+ * who have left, and audits the ledger. Safe in several processes at once.
  */
 export async function runSweeps(
   pipeline: Pipeline,
@@ -94,6 +98,7 @@ export async function runSweeps(
       ['parts of files', () => sweepParts(pipeline, signal)],
     ),
     every(LONG_STORED_EVERY_MS, ['long-stored', () => sweepLongStored(db, signal)]),
+    every(ACCOUNTLESS_EVERY_MS, ['users without account', () => sweepAccountless(db, signal)]),
     every(SURPLUS_EVERY_MS, ['surplus webhook messages', () => sweepSurplusMessages(db, signal)]),
     every(AUDIT_POLL_MS, ['ledger audit', () => auditAndLog(pipeline, signal)]),
   ])
