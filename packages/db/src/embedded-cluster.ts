@@ -1,6 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { access, chown, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import {
+  access,
+  chown,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { ServerLayout } from './embedded-layout.ts'
 import { randomBase62 } from './ids.ts'
 
@@ -48,30 +58,52 @@ async function makePassword(path: string): Promise<void> {
 }
 
 /**
- * Creates the cluster under another name and renames it, so that a kill leaves no incomplete one.
+ * Creates the cluster the first time, under another name, which it then renames, so that a kill
+ * leaves no incomplete one; removes what killed processes have left of theirs.
  */
 export async function makeCluster(
   layout: ServerLayout,
   data: string,
   password: string,
 ): Promise<void> {
-  if (await isFile(join(data, 'PG_VERSION'))) return
+  if (!(await isCluster(data))) await makeFresh(layout, data, password)
+  await removeUnfinished(data)
+}
+
+async function makeFresh(layout: ServerLayout, data: string, password: string): Promise<void> {
   const fresh = `${data}.${randomBase62(8)}.new`
   const passwordFile = `${fresh}.password`
-  await mkdir(fresh, { mode: 0o700 })
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (layout.user !== undefined) {
-    await chown(fresh, layout.user.uid, layout.user.gid)
-    await chown(passwordFile, layout.user.uid, layout.user.gid)
-  }
   try {
+    await mkdir(fresh, { mode: 0o700 })
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    if (layout.user !== undefined) {
+      await chown(fresh, layout.user.uid, layout.user.gid)
+      await chown(passwordFile, layout.user.uid, layout.user.gid)
+    }
     await initdb(layout, fresh, passwordFile)
-    await rename(fresh, data).catch(async (error: unknown) => {
-      if (!(await isFile(join(data, 'PG_VERSION')))) throw error
-    })
+    await rename(fresh, data)
+  } catch (error) {
+    // If two processes run this, the first to end removes what the other has made.
+    if (!(await isCluster(data))) throw error
   } finally {
     await rm(passwordFile, { force: true })
     await rm(fresh, { recursive: true, force: true })
+  }
+}
+
+async function isCluster(data: string): Promise<boolean> {
+  return isFile(join(data, 'PG_VERSION'))
+}
+
+/** Names of clusters that are being made, and of their password files, beside `data`. */
+const UNFINISHED = /^\.[0-9A-Za-z]{8}\.new(?:\.password)?$/
+
+/** What cannot be removed yet, as `initdb` outlives a killed process, is at the next start. */
+async function removeUnfinished(data: string): Promise<void> {
+  const name = basename(data)
+  for (const entry of await readdir(dirname(data))) {
+    if (!entry.startsWith(name) || !UNFINISHED.test(entry.slice(name.length))) continue
+    await rm(join(dirname(data), entry), { recursive: true, force: true }).catch(() => undefined)
   }
 }
 

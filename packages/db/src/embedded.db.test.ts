@@ -2,7 +2,9 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cp,
+  mkdir,
   mkdtemp,
+  readdir,
   readFile,
   readlink,
   rename,
@@ -85,6 +87,25 @@ test('stored data is there after the next start', async () => {
   } finally {
     await second.stop()
   }
+})
+
+test('what a kill has left of the first start is removed by the next', async () => {
+  await using directory = await openDirectory()
+  const { child } = await startElsewhere(directory.path)
+  const ended = once(child, 'exit')
+  const base = (await readdir(join(directory.path, 'postgres'))).includes('server')
+    ? 'postgres/server'
+    : 'postgres'
+  const beside = (name: string): string => join(directory.path, base, name)
+  await mkdir(beside('data.aB3dE6gH.new/base'), { recursive: true })
+  await writeFile(beside('data.aB3dE6gH.new.password'), 'secret')
+  await mkdir(beside('data.old'))
+  child.kill('SIGKILL')
+  await ended
+  const server = await startEmbeddedPostgres({ dataDir: directory.path })
+  const left = await readdir(join(directory.path, base))
+  await server.stop()
+  expect(left.filter((name) => name.startsWith('data')).toSorted()).toEqual(['data', 'data.old'])
 })
 
 test('a second start on the same directory joins the server, and does not stop it', async () => {
