@@ -36,6 +36,17 @@ test.each([
   expect(readName(text)).toMatchObject({ kind: 'bad', fault })
 })
 
+test('thousands of texts with hundreds of letters are refused as fast as names are read', () => {
+  const letters = Array.from({ length: 990 }, (_, at) => String.fromCharCode(0x4e00 + at * 7))
+  const text = letters.join('')
+  const beganMs = performance.now()
+  // Converted, they would take minutes.
+  for (let count = 0; count < 40_000; count++) readName(text)
+  expect(performance.now() - beganMs).toBeLessThan(20_000)
+  expect(readName(text)).toEqual({ kind: 'bad', fault: 'not_idna' })
+  expect(readName(`${text}..com`)).toEqual({ kind: 'bad', fault: 'empty_label' })
+})
+
 test('ß is not replaced by ss, and names of mixed text direction are refused', () => {
   expect(toAscii('straße.de')).toBe('xn--strae-oqa.de')
   expect(toAscii('aא.com')).toBeNull()

@@ -37,6 +37,7 @@ export interface BadName {
   readonly suffix?: DomainName
 }
 
+/** Characters of a name and of a label (RFC 1035 2.3.4); in Unicode neither has more of them. */
 const MAX_NAME_LENGTH = 253
 const MAX_LABEL_LENGTH = 63
 
@@ -54,7 +55,8 @@ const RESERVED_SUFFIXES: ReadonlySet<string> = new Set([
  * lengths, only letters, digits and hyphens). Null if it has none.
  */
 export function toAscii(name: string): string | null {
-  if (name.length > MAX_INPUT_LENGTH) return null
+  // A conversion takes time with the square of the length.
+  if (name.length > MAX_NAME_LENGTH) return null
   return toASCII(name, {
     checkBidi: true,
     checkHyphens: true,
@@ -70,9 +72,6 @@ export function toAscii(name: string): string | null {
 export function spellingsOf(ascii: string): readonly string[] {
   return [...new Set([ascii, toUnicode(ascii).domain])]
 }
-
-/** Characters; no Unicode name of more fits the limits of its A-label form. */
-const MAX_INPUT_LENGTH = 1_000
 
 /**
  * Parses a bare domain name: its A-label form and registrable domain, or why it is none. One

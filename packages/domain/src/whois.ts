@@ -59,7 +59,7 @@ function isSilent(found: HostAddresses): boolean {
 
 /** Whether a text from a referral can be a host name: nothing else is ever resolved. */
 export function isHost(text: string): boolean {
-  return text.length <= 253 && readName(text).kind === 'name'
+  return readName(text).kind === 'name'
 }
 
 async function exchange(
