@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { domainToASCII, domainToUnicode } from 'node:url'
+import { domainToUnicode } from 'node:url'
+import { asciiName } from '@plumbline/contract/domain-name'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
@@ -106,16 +107,13 @@ export function readEmail(text: string): Reading {
   return name === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + name }
 }
 
-/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
-const NAME_MAX_CHARS = 253
-
 /**
  * A lower-case name in A-labels if it is written as their U-labels: other spellings of an
  * international name, such as decomposed accents, may be judged differently.
  */
 function comparedName(name: string): string {
-  if (name.length > NAME_MAX_CHARS || !/[^ -~]/.test(name)) return name
-  const ascii = domainToASCII(name)
+  if (!/[^ -~]/.test(name)) return name
+  const ascii = asciiName(name)
   return domainToUnicode(ascii) === name ? ascii : name
 }
 

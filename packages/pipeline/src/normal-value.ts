@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
+import { asciiName } from '@plumbline/contract/domain-name'
 import { composed } from '@plumbline/contract/composed-text'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
@@ -26,15 +26,11 @@ export function normalValue(check: Check, value: string): string {
   }
 }
 
-/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
-const NAME_MAX_CHARS = 253
-
 /** A domain in its normal form. */
 export function normalDomain(text: string): string {
   const name = withoutLastDots(inLowerCase(text))
-  // Plain ASCII names are the most frequent. The time to encode others is quadratic in their length.
-  if (name.length > NAME_MAX_CHARS || /^[a-z0-9.-]*$/.test(name)) return name
-  return domainToASCII(name) || name
+  // Plain ASCII names are the most frequent.
+  return /^[a-z0-9.-]*$/.test(name) ? name : asciiName(name) || name
 }
 
 /** A name without the dots at its end. */

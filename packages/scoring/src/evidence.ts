@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url'
+import { asciiName } from '@plumbline/contract/domain-name'
 import type { BareOutcome, EmailFacts, Signal } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { BareOutcomes } from '@plumbline/contract/score'
@@ -151,14 +151,9 @@ function areSameName(emailDomain: string | null, domain: string): boolean {
   return emailDomain !== null && registrable(emailDomain) === registrable(domain)
 }
 
-/** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
-const NAME_MAX_CHARS = 253
-
 function registrable(text: string): string {
   const name = text.endsWith('.') ? text.slice(0, -1) : text
-  // A conversion takes time with the square of the length, and results score many rows in a turn.
-  if (name.length > NAME_MAX_CHARS) return name.toLowerCase()
-  const ascii = domainToASCII(name) || name.toLowerCase()
+  const ascii = asciiName(name) || name.toLowerCase()
   return getDomain(ascii) ?? ascii
 }
 
