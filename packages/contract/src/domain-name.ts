@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 /** Characters of a longest name (RFC 1035 2.3.4); one in Unicode has no more of them. */
 const NAME_MAX_CHARS = 253
@@ -9,4 +9,9 @@ const NAME_MAX_CHARS = 253
  */
 export function asciiName(name: string): string {
   return name.length > NAME_MAX_CHARS ? '' : domainToASCII(name)
+}
+
+/** A domain name in lower-case U-labels; a text longer than a name is returned as it is. */
+export function unicodeName(name: string): string {
+  return name.length > NAME_MAX_CHARS ? name : domainToUnicode(name)
 }

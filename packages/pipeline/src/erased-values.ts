@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { domainToUnicode } from 'node:url'
 import { composed } from '@plumbline/contract/composed-text'
+import { unicodeName } from '@plumbline/contract/domain-name'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
@@ -175,7 +175,7 @@ const IS_ASCII = /^[\0-\x7f]*$/
 function nameChars(names: Iterable<string>): string {
   const rare = new Set<string>()
   for (const name of names) {
-    for (const char of domainToUnicode(name)) if (RARE_IN_NAMES.test(char)) rare.add(char)
+    for (const char of unicodeName(name)) if (RARE_IN_NAMES.test(char)) rare.add(char)
   }
   return `\\p{L}\\p{M}\\p{N}_\\-${[...rare].join('')}`
 }
