@@ -6,6 +6,7 @@ test.each([
   ['email', 'Ö@BÜCHER.example.', 'ö@xn--bcher-kva.example'],
   ['phone', '+44 20 7946-0123', '442079460123'],
   ['ip', '2001:0DB8:0:0::7', '2001:db8::7'],
+  ['ip', 'FE80::1%eth0', 'FE80::1%eth0'],
   ['domain', 'BÜCHER.Example..', 'xn--bcher-kva.example'],
   // Not that of the final sigma, which is another name.
   ['domain', 'ΟΔΟΣ-ΑΕ.example', 'xn----zlbhg0cb2a.example'],

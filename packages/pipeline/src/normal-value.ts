@@ -1,9 +1,8 @@
-import { isIP } from 'node:net'
 import { asciiName } from '@plumbline/contract/domain-name'
 import { composed } from '@plumbline/contract/composed-text'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
-import { inLowerCase, withoutDecimals } from '@plumbline/intake/subject'
+import { inLowerCase, readIp, withoutDecimals } from '@plumbline/intake/subject'
 
 /**
  * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
@@ -20,10 +19,15 @@ export function normalValue(check: Check, value: string): string {
     case 'phone':
       return digitsOf(text)
     case 'ip':
-      return isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text
+      return normalIp(text)
     case 'domain':
       return normalDomain(text)
   }
+}
+
+function normalIp(text: string): string {
+  const read = readIp(text)
+  return read.subject === undefined ? text : (read.key ?? read.subject)
 }
 
 /** A domain in its normal form. */
