@@ -58,7 +58,7 @@ const BACKOFF_MS = 400
 const BACKOFF_MAX_MS = 2_000
 
 /** Settings and dependencies of HLR lookups. */
-export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Sharing {
+export interface HlrLookupOptions extends PurchaseOptions, Sharing {
   /** Store of paused providers. */
   readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
@@ -135,11 +135,7 @@ async function lookUp(
   const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
   const purchases = memoryFor(options.purchases, caller.account, options)
   try {
-    await buyFromProviders(
-      { ...options, purchases, account: caller.account, caller },
-      [...open.keys()],
-      answered,
-    )
+    await buyFromProviders({ ...options, purchases, caller }, [...open.keys()], answered)
   } catch (error) {
     for (const { reject } of open.values()) reject(error)
   }
@@ -147,7 +143,7 @@ async function lookUp(
 
 type Answered = (number: string, answer: LookupAnswer) => void
 
-interface BuyingOptions extends HlrLookupOptions, PurchaseOptions {
+interface BuyingOptions extends HlrLookupOptions {
   readonly caller: HlrCaller
 }
 

@@ -25,8 +25,6 @@ import {
 export interface PurchaseOptions extends ProviderLimitsOptions {
   /** Stores intents and results; must survive a crash of its server. */
   readonly purchases: Memory
-  /** The account that asks. */
-  readonly account: string
   readonly fetch: HlrFetch
   readonly onPurchase: PurchaseCounter
   /** Aborts when the engine is closed. */
@@ -127,16 +125,16 @@ async function buyClaimed(
     signal: options.signal,
     nowMs: options.clock.now(),
   })
-  const outcomes = allowed.map((number, index) => [number, answers[index]] as const)
-  for (const [number, answer] of outcomes) {
-    results.set(number, purchaseOf(options, provider, answer))
-  }
+  const made = allowed.map(
+    (number, at) => [number, purchaseOf(options, provider, answers[at], caller)] as const,
+  )
+  for (const [number, purchase] of made) results.set(number, purchase)
   const notCharged = allowed.filter((number) => results.get(number)?.kind === 'refused')
   // A result that cannot be stored was paid for nevertheless.
   if (notCharged.length < allowed.length) {
     options.onPurchase(provider.name, allowed.length - notCharged.length)
   }
-  await store(options, provider, outcomes)
+  await store(options, made)
   if (notCharged.length > 0) await spending.giveBack(notCharged.length)
   return results
 }
@@ -160,7 +158,7 @@ async function admit(
   const spending = await takeDailyBudget(options, provider, caller, wanted.length)
   const allowed = wanted.slice(0, spending.count)
   const { reached } = spending
-  const capped = spending.isOwn ? options.account : null
+  const capped = spending.isOwn ? caller.account : null
   for (const number of wanted.slice(allowed.length)) {
     results.set(number, { kind: 'paused', detail: reached, capped })
   }
@@ -174,36 +172,31 @@ async function admit(
 
 /** Stores what was bought, then deletes the intents of all numbers with a certain result. */
 async function store(
-  options: PurchaseOptions,
-  provider: HlrProviderSettings,
-  outcomes: readonly (readonly [string, HlrAnswer | undefined])[],
+  { purchases, policy }: PurchaseOptions,
+  made: readonly (readonly [string, Purchase])[],
 ): Promise<void> {
-  const { purchases, policy, clock } = options
-  const entries = outcomes.flatMap(([number, answer]) => {
-    if (answer?.kind !== 'verdict') return []
-    const ttlMs =
-      answer.connectivity === 'undetermined' ? policy.undeterminedCacheMs : policy.cacheMs
-    const by = options.account
-    const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
+  const entries = made.flatMap(([number, purchase]) => {
+    if (purchase.kind !== 'bought') return []
+    const { bought } = purchase
+    const isOpen = bought.verdict.connectivity === 'undetermined'
+    const ttlMs = isOpen ? policy.undeterminedCacheMs : policy.cacheMs
     return [{ key: KEYS.verdict(number), value: boughtResultJson(bought), ttlMs }]
   })
-  const settled = outcomes.flatMap(([number, answer]) =>
-    answer === undefined || (answer.kind === 'failed' && answer.maybeBought) ? [] : [number],
-  )
+  const settled = made.flatMap(([number, { kind }]) => (kind === 'in_doubt' ? [] : [number]))
   if (entries.length > 0) await purchases.set(entries)
   if (settled.length > 0) await purchases.delete(settled.map(KEYS.intent))
 }
 
 function purchaseOf(
-  options: PurchaseOptions,
+  { clock }: PurchaseOptions,
   provider: HlrProviderSettings,
   answer: HlrAnswer | undefined,
+  { account: by }: HlrCaller,
 ): Purchase {
   if (answer === undefined) {
     return { kind: 'in_doubt', provider: provider.name, detail: 'no answer for a number' }
   }
   if (answer.kind === 'verdict') {
-    const { account: by, clock } = options
     const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
     return { kind: 'bought', bought, cached: false }
   }
