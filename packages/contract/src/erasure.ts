@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { isIpLiteral } from './ip-literal.ts'
 import { CHECKS, type Check } from './products.ts'
-import { VALUE_MAX_CHARS } from './requests.ts'
+import { READABLE, VALUE_MAX_CHARS } from './requests.ts'
 
 /** Maximum number of values in one erasure. */
 export const ERASED_VALUES_MAX = 10_000
@@ -23,10 +22,9 @@ const SHAPES: Readonly<Record<Check, string>> = {
 }
 
 const IS_READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
+  ...READABLE,
   email: (value) => value.trim() !== '',
-  phone: (value) => /^\+\d{1,15}$/.test(value),
-  ip: isIpLiteral,
-  domain: (value) => !/[\s/:@]/u.test(value) && !isIpLiteral(value) && value !== '',
+  domain: (value) => value !== '' && READABLE.domain(value),
 }
 
 function valuesOf(check: Check) {

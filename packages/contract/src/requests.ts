@@ -24,7 +24,7 @@ const PATTERNS: { readonly [C in Check]?: string } = {
 }
 
 /** For each check whether a value has the required notation (decision 5). */
-const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
+export const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
   email: () => true,
   phone: (value) => /^\+[0-9]{1,15}$/.test(value),
   ip: isIpLiteral,
