@@ -1,6 +1,12 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
+import {
+  logUpdate,
+  REDIRECTS_MAX,
+  SHRINK_MIN,
+  type SourceUpdate,
+  type UpdateOptions,
+} from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.ts'
 
@@ -15,7 +21,6 @@ export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' |
  */
 const LEAST_OF_IANA = 600
 const TIMEOUT_MS = 30_000
-const REDIRECTS_MAX = 3
 
 /**
  * Fetches the list of RDAP servers into the folder of lists. It is checked for size, format and
@@ -25,10 +30,7 @@ const REDIRECTS_MAX = 3
 export async function updateRdapList(options: RdapUpdateOptions): Promise<SourceUpdate> {
   await mkdir(options.dir, { recursive: true })
   const update = await updateOne(options)
-  const fields = { file: update.file, status: update.status, count: update.count }
-  const bad = update.status === 'failed' || update.status === 'refused'
-  if (bad) options.log.warn(fields, update.detail)
-  else options.log.info(fields, update.detail)
+  logUpdate(options.log, update)
   return update
 }
 

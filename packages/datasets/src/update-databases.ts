@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
-import { isStopped, SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
+import {
+  isStopped,
+  logUpdate,
+  REDIRECTS_MAX,
+  SHRINK_MIN,
+  type SourceUpdate,
+  type UpdateOptions,
+} from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { type IpDatabase, readIpDatabase } from './ip-databases.ts'
@@ -57,7 +64,6 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
 
 /** Milliseconds for one file: 100 MB over a slow line. */
 const TIMEOUT_MS = 20 * 60_000
-const REDIRECTS_MAX = 3
 /** Public resolvers, which every such database contains; all but one must be found. */
 const KNOWN = ['1.1.1.1', '8.8.8.8', '9.9.9.9', '208.67.222.222', '2001:4860:4860::8888'] as const
 
@@ -78,9 +84,7 @@ export async function updateDatabases(
     if (isStopped(options.signal)) break
     const update = await updateOne(options, source)
     updates.push(update)
-    const { detail, ...fields } = update
-    if (update.status === 'failed' || update.status === 'refused') options.log.warn(fields, detail)
-    else options.log.info(fields, detail)
+    logUpdate(options.log, update)
   }
   return updates
 }

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineHealth } from '@plumbline/ports/engine'
-import type { SourceUpdate } from './update.ts'
+import { isMissing, type SourceUpdate } from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 
 /**
@@ -63,11 +63,6 @@ export async function noteUpdateEnd(
   const endedAt = now.toISOString()
   const wholeAt = missing.length === 0 ? endedAt : record.wholeAt
   await writeRecord(dir, { ...record, endedAt, wholeAt, sourceCount: updates.length, missing })
-}
-
-/** Whether a source could not be fetched, or was implausible. */
-export function isMissing({ status }: SourceUpdate): boolean {
-  return status === 'failed' || status === 'refused'
 }
 
 /** Whether the last update was complete, with its result in a sentence. */

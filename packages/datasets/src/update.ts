@@ -33,8 +33,20 @@ export interface SourceUpdate {
   readonly detail: string
 }
 
+/** Whether a source could not be fetched, or was implausible. */
+export function isMissing({ status }: Pick<SourceUpdate, 'status'>): boolean {
+  return status === 'failed' || status === 'refused'
+}
+
+/** Logs the result for one source, as a warning if it is missing. */
+export function logUpdate(log: UpdateOptions['log'], { detail, ...fields }: SourceUpdate): void {
+  if (isMissing(fields)) log.warn(fields, detail)
+  else log.info(fields, detail)
+}
+
 const TIMEOUT_MS = 60_000
-const REDIRECTS_MAX = 3
+/** Redirects that are followed to a source. */
+export const REDIRECTS_MAX = 3
 /** Maximum share of a list that may be malformed; with more, all of it is refused. */
 const BAD_SHARE_MAX = 0.01
 /**
@@ -59,10 +71,7 @@ export async function updateLists(options: UpdateOptions): Promise<readonly Sour
     const file = `${source.list}.${source.name}.txt`
     const update = await updateOne(options, source, file, versions)
     updates.push(update)
-    const fields = { file, status: update.status, count: update.count }
-    if (update.status === 'failed' || update.status === 'refused')
-      options.log.warn(fields, update.detail)
-    else options.log.info(fields, update.detail)
+    logUpdate(options.log, update)
   }
   await writeVersions(options.dir, Object.fromEntries(versions))
   return updates

@@ -1,11 +1,6 @@
 import { setTimeout as waitFor } from 'node:timers/promises'
-import type { SourceUpdate } from '@plumbline/datasets/update'
-import {
-  isMissing,
-  judgeUpdate,
-  readUpdateRecord,
-  type UpdateRecord,
-} from '@plumbline/datasets/update-record'
+import { isMissing, type SourceUpdate } from '@plumbline/datasets/update'
+import { judgeUpdate, readUpdateRecord, type UpdateRecord } from '@plumbline/datasets/update-record'
 import type { Db } from '@plumbline/db/database'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
 import type { EngineHealth } from '@plumbline/ports/engine'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { updatedListsDir } from '@plumbline/datasets/lists-dir'
-import { isMissing } from '@plumbline/datasets/update-record'
+import { isMissing } from '@plumbline/datasets/update'
 import { fetchBounded } from '@plumbline/net/http'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'
