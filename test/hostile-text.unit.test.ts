@@ -3,7 +3,7 @@ import { pumped, pumpedLines, slowdown } from '@plumbline/testkit/hostile-text'
 import { isParkingPage } from '@plumbline/domain/parked'
 import { parseWhois } from '@plumbline/domain/whois-parse'
 import { classifyReply } from '@plumbline/email/classify'
-import { maskedText } from '@plumbline/email/probe-result'
+import { maskedText } from '@plumbline/email/reply-masks'
 
 // Texts from outside that make regular expressions backtrack: none may take much longer than ordinary text.
 

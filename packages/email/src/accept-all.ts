@@ -7,7 +7,7 @@ import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
 import type { Recipients } from './probe-queue.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
-import type { NamedRecipient } from './reply-text.ts'
+import type { NamedRecipient } from './reply-masks.ts'
 import type { Reply } from './smtp-reply.ts'
 
 /** Dependencies of an accept-all probe. */

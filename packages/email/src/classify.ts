@@ -4,8 +4,9 @@ import { providerOf } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { CompiledRule, ReplyKind } from './reply-rule.ts'
-import { quotedReply, readable, readableWithoutLocal } from './reply-text.ts'
-import type { NamedRecipient } from './reply-text.ts'
+import type { NamedRecipient } from './reply-masks.ts'
+import { quotedReply } from './quoted-reply.ts'
+import { readable, readableWithoutLocal } from './reply-text.ts'
 
 /** The phase of the session in which a reply was received. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'

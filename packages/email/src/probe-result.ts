@@ -1,7 +1,6 @@
 import type { EmailStatus, Json } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Classified } from './classify.ts'
-import { LOCAL_MIN_CHARS, maskLocals, withoutWord } from './reply-text.ts'
 import { momentFor } from '@plumbline/ports/sharing'
 
 /**
@@ -207,18 +206,3 @@ const OUTWEIGHING: ReadonlySet<ProbeResult['reason']> = new Set([
   'blanket_reject',
   'blocked',
 ])
-
-/** A reply's text as evidence: one line, without the address, at most 200 characters. */
-export function maskedText(text: string, local: string): string {
-  const short = text.slice(0, 2000)
-  // Most replies are plain words; what follows costs much more than this test.
-  const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
-  const word = local.toLowerCase()
-  const masked = maskLocals(plain, '***')
-  const nameless = word.length < LOCAL_MIN_CHARS ? masked : withoutWord(masked, word, '***')
-  // The cut may split a surrogate pair.
-  return nameless.slice(0, 200).toWellFormed()
-}
-
-/** Printable ASCII with single spaces inside. */
-const PLAIN_TEXT = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
