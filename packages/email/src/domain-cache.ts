@@ -3,10 +3,10 @@ import { judgeDomain } from '@plumbline/datasets/mail-hosts'
 import type { NameList } from '@plumbline/datasets/name-list'
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
-import { findRoute } from './mx.ts'
+import { findRoute, registrableDomain } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
-import { providerOfHost } from './providers.ts'
+import { ORDINARY_PROVIDER, providerOfHost } from './providers.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import type { Destination } from './provider-group.ts'
 import { plainLocal, type ParsedMailbox } from './syntax.ts'
@@ -35,8 +35,6 @@ export interface DomainCacheOptions {
   readonly resolver: Resolver
   readonly lists: () => EmailLists
   readonly sourceAddresses: readonly string[]
-  /** The provider group of a mail host of no known provider. */
-  readonly groupOf: (host: string) => string
   readonly random: () => number
   readonly now: () => number
 }
@@ -78,7 +76,7 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
     destination(domain, route) {
       let to = destinations.get(route)
       if (to === undefined) {
-        to = destinationOf(domain, route, options)
+        to = destinationOf(domain, route, options.sourceAddresses)
         destinations.set(route, to)
       }
       return to
@@ -134,23 +132,11 @@ function createRouteCache({ resolver, random, now }: DomainCacheOptions): Domain
   }
 }
 
-function destinationOf(
-  domain: string,
-  route: HostsRoute,
-  options: DomainCacheOptions,
-): Destination {
-  const groupOf = (host: string): string => {
-    const { id } = providerOfHost(host)
-    return id === 'other' ? options.groupOf(host) : id
-  }
+function destinationOf(domain: string, route: HostsRoute, sources: readonly string[]): Destination {
   const first = route.hosts[0] ?? domain
   const group = groupOf(first)
-  const [own, rest] = [true, false].map((isOwn) =>
-    route.hosts.filter((host) => (groupOf(host) === group) === isOwn),
-  )
-  const sources = options.sourceAddresses
   return {
-    route: splitRoute(route, own ?? [], rest ?? []),
+    route: splitRoute(route, group),
     provider: providerOfHost(first),
     group,
     // Greylisting recognizes a sender by its address, so a domain always sees the same one.
@@ -158,17 +144,20 @@ function destinationOf(
   }
 }
 
+/** The provider group of a mail host: its provider, or its registrable domain. */
+function groupOf(host: string): string {
+  const { id } = providerOfHost(host)
+  return id === ORDINARY_PROVIDER.id ? registrableDomain(host) : id
+}
+
 /**
  * The route over hosts of one group: whoever publishes MX records names hosts of others in them, and
  * what their own hosts reply must not be taken for a reply of that group.
  */
-function splitRoute(
-  route: HostsRoute,
-  own: readonly string[],
-  rest: readonly string[],
-): HostsRoute {
-  if (rest.length === 0) return route
-  return { ...route, hosts: own, others: { ...route, hosts: rest } }
+function splitRoute(route: HostsRoute, group: string): HostsRoute {
+  const own = route.hosts.filter((host) => groupOf(host) === group)
+  const rest = route.hosts.filter((host) => groupOf(host) !== group)
+  return rest.length === 0 ? route : { ...route, hosts: own, others: { ...route, hosts: rest } }
 }
 
 function holdNewest<V>(held: Map<string, V>, key: string, value: V): void {

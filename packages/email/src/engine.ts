@@ -94,7 +94,6 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     resolver: options.resolver,
     lists: typeof lists === 'function' ? lists : () => lists,
     sourceAddresses: outgoingAddresses(options.smtp.sourceAddresses ?? []),
-    groupOf: registrableDomain,
     random: options.random ?? Math.random,
     now: elapsed,
   })
