@@ -2,7 +2,8 @@ import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
 import { resolverFor, type Resolver } from '@plumbline/net/resolver'
 import type { Sharing } from '@plumbline/ports/sharing'
-import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
+import { afterRecheck, needsRecheck, noHostResult } from './probe-result.ts'
+import { withOlderFact, unknownResult } from './probe-result.ts'
 import type { AcceptAllFact, ProbeResult, ProbeWait } from './probe-result.ts'
 import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.ts'
 import { laterOf, overdue, waitingGroupOf, withRecheckTime } from './later.ts'
@@ -112,7 +113,7 @@ async function lookUpFirst(
   else if (route.kind === 'failed') {
     const wait = { cause: 'no_reply', afterMs: 0 } as const
     takeResult(run, subject, domain, { ...unknownResult(route.why), wait })
-  } else answerWith(run, subject, resultOfRoute(route.kind), false)
+  } else answerWith(run, subject, noHostResult(route.kind), false)
 }
 
 function targetFor(run: Run, domain: string, route: HostsRoute): ProbeTarget {
@@ -274,11 +275,6 @@ function withAcceptAll(
     : known
 }
 
-/** The result for a domain without a mail host. */
-export function resultOfRoute(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): ProbeResult {
-  return { ...unknownResult(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
-}
-
 /** The result from DNS alone, if no host is asked for this reason: whether any mail host exists. */
 async function resultOfNames(
   { tools, request }: Run,
@@ -290,7 +286,7 @@ async function resultOfNames(
     const found = await findAddresses(resolver, tools.egress.permits, host, request.signal)
     if (found.kind !== 'none') return unknownResult(reason)
   }
-  return hasOtherHosts(route) ? unknownResult(reason) : resultOfRoute('no_mail_host')
+  return hasOtherHosts(route) ? unknownResult(reason) : noHostResult('no_mail_host')
 }
 
 /** Answers a subject with a result, unless it is answered already. */

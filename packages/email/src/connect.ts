@@ -4,7 +4,7 @@ import type { Egress } from '@plumbline/net/egress'
 import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
-import { unknownResult, withWait } from './probe-result.ts'
+import { noHostResult, unknownResult, withWait } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
 import { maskedText } from './reply-masks.ts'
 import { findAddresses, hasOtherHosts, type MailHostAddresses } from './mx.ts'
@@ -294,8 +294,7 @@ function failureOf(
     return finalFailure(unknownResult('unsafe_host', names), null)
   if (hasOtherHosts(route)) return unanswered(unknownResult('connect_failed', names), null)
   // None of the hosts in the records exists: nothing accepts mail.
-  const none = { status: 'undeliverable', confidence: 'high', smtpValid: false } as const
-  return finalFailure({ ...unknownResult('no_mail_host', names), ...none }, null)
+  return finalFailure(noHostResult('no_mail_host', names), null)
 }
 
 /** The outcome reason of a broken session. */

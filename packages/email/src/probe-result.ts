@@ -105,6 +105,19 @@ export function unknownResult(
   }
 }
 
+/** The result for a domain without a mail host. */
+export function noHostResult(
+  reason: 'null_mx' | 'no_domain' | 'no_mail_host',
+  evidence: ProbeResult['evidence'] = {},
+): ProbeResult {
+  return {
+    ...unknownResult(reason, evidence),
+    status: 'undeliverable',
+    smtpValid: false,
+    confidence: 'high',
+  }
+}
+
 /**
  * The result of one reply to RCPT; `acceptAll` and `acceptance` say what an acceptance proves
  * there.

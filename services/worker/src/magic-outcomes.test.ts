@@ -14,9 +14,9 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { expect, onTestFinished, test } from 'vitest'
 import { badNameOutcome, domainOutcome, NO_DNS, NO_MAIL } from '@plumbline/domain/outcome'
 import { UNKNOWN } from '@plumbline/domain/registration'
-import { resultOfRoute } from '@plumbline/email/answer-subject'
 import { classifyReply } from '@plumbline/email/classify'
-import { resultOfReply, unknownResult, type ProbeResult } from '@plumbline/email/probe-result'
+import { noHostResult, resultOfReply } from '@plumbline/email/probe-result'
+import { unknownResult, type ProbeResult } from '@plumbline/email/probe-result'
 import { mailboxOutcome, syntaxOutcome } from '@plumbline/email/outcome'
 import { parseMailbox } from '@plumbline/email/syntax'
 import { createIpEngine } from '@plumbline/ip/engine'
@@ -61,7 +61,7 @@ const REPLIES: Partial<Record<Reason<'email'>, readonly [code: number, text: str
 
 function liveResult(reason: Reason<'email'>, depth: Depth): ProbeResult {
   if (reason === 'no_domain' || reason === 'null_mx' || reason === 'no_mail_host') {
-    return resultOfRoute(reason)
+    return noHostResult(reason)
   }
   const reply = REPLIES[reason]
   if (reply === undefined) return unknownResult(reason)
