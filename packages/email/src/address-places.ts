@@ -1,6 +1,7 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { AddressPlace, GrantedPlace } from './connect.ts'
+import { holdNewest } from './hold-newest.ts'
 import { connectionCount } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
@@ -173,10 +174,7 @@ function refuse(
   const lastTurnMs = comesBack ? turnOf(group, before.lastTurnMs, nowMs) : before.lastTurnMs
   const liveUntilMs = isLive ? nowMs + TURN_MS : before.liveUntilMs
   const by = isLeft || (!isLive && liveUntilMs > nowMs) ? before.by : group.key
-  refusals.delete(key)
-  refusals.set(key, { by, liveUntilMs, lastTurnMs })
-  const [oldest] = refusals.keys()
-  if (refusals.size > REFUSING_MAX && oldest !== undefined) refusals.delete(oldest)
+  holdNewest(refusals, key, { by, liveUntilMs, lastTurnMs }, REFUSING_MAX)
   const idle = [...(holders.get(key)?.keys() ?? [])].find((holder) => holder.wake !== null)
   idle?.wake?.(false)
   return Math.max(TURN_MS, lastTurnMs - nowMs)

@@ -7,6 +7,7 @@ import type { Phase } from './classify.ts'
 import { noHostResult, unknownResult, withWait } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
 import { maskedText } from './reply-masks.ts'
+import { holdNewest } from './hold-newest.ts'
 import { findAddresses, hasOtherHosts, type MailHostAddresses } from './mx.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import { openSession } from './smtp-session.ts'
@@ -201,18 +202,11 @@ async function tryAt(
     }
     attempts.push(attemptOf(opened, host, address))
     if (opened.kind === 'failed' && opened.phase === 'connect' && opened.fault !== 'aborted')
-      markDown(down, address, options.now() + DOWN_MS)
+      holdNewest(down, address, options.now() + DOWN_MS, DOWN_HELD_MAX)
     return null
   } finally {
     if (!isOpen) await place.release()
   }
-}
-
-function markDown(down: Map<string, number>, address: string, untilMs: number): void {
-  down.set(address, untilMs)
-  if (down.size <= DOWN_HELD_MAX) return
-  const oldest = down.keys().next()
-  if (oldest.done !== true) down.delete(oldest.value)
 }
 
 type Attempt =

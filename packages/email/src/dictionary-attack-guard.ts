@@ -1,5 +1,6 @@
 import { pauseLeftMs } from '@plumbline/concurrency/pause'
 import type { Memory } from '@plumbline/ports/memory'
+import { holdNewest } from './hold-newest.ts'
 
 /** Detects an account that guesses mailbox names at a domain (a dictionary attack). */
 export interface DictionaryAttackGuard {
@@ -73,11 +74,7 @@ export function createDictionaryAttackGuard(
           read: null,
           readMs: Number.NEGATIVE_INFINITY,
         }
-        pairs.set(name, pair)
-        if (pairs.size > PAIRS_MAX) {
-          const oldest = pairs.keys().next()
-          if (oldest.done !== true) pairs.delete(oldest.value)
-        }
+        holdNewest(pairs, name, pair, PAIRS_MAX)
       }
       return pair
     },

@@ -3,6 +3,7 @@ import { judgeDomain } from '@plumbline/datasets/mail-hosts'
 import type { NameList } from '@plumbline/datasets/name-list'
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
+import { holdNewest } from './hold-newest.ts'
 import { findRoute, registrableDomain } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
@@ -67,7 +68,7 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       const isReal = judgement.relay || (judgement.free && hosts.length > 0)
       const didYouMean = isReal ? null : suggestFor(domain)
       flags = { hosts, judgement, didYouMean, listVersion: lists.disposable.date }
-      holdNewest(domainFlags, domain, flags)
+      holdNewest(domainFlags, domain, flags, DOMAINS_MAX)
     }
     return flags
   }
@@ -126,7 +127,7 @@ function createRouteCache({ resolver, random, now }: DomainCacheOptions): Domain
       // All requests use the same order of hosts, also if two have looked it up.
       const other = knownRoute(domain)
       if (other !== null) return other
-      holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
+      holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS }, DOMAINS_MAX)
       return route
     })
   }
@@ -158,14 +159,6 @@ function splitRoute(route: HostsRoute, group: string): HostsRoute {
   const own = route.hosts.filter((host) => groupOf(host) === group)
   const rest = route.hosts.filter((host) => groupOf(host) !== group)
   return rest.length === 0 ? route : { ...route, hosts: own, others: { ...route, hosts: rest } }
-}
-
-function holdNewest<V>(held: Map<string, V>, key: string, value: V): void {
-  held.delete(key)
-  held.set(key, value)
-  if (held.size <= DOMAINS_MAX) return
-  const oldest = held.keys().next()
-  if (oldest.done !== true) held.delete(oldest.value)
 }
 
 /** The local part in lower case without a tag. */

@@ -1,6 +1,7 @@
 import type { Memory, MemoryEntry } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import { nameFor, type Sharing } from '@plumbline/ports/sharing'
+import { holdNewest } from './hold-newest.ts'
 import type { AcceptAll, AcceptAllFact, ProbeResult } from './probe-result.ts'
 import { resultFor, needsRecheck } from './probe-result.ts'
 
@@ -75,11 +76,7 @@ export function createProbeCache(
   const writes = new Set<Promise<void>>()
 
   const hold = (domain: string, fact: AcceptAllFact | undefined): void => {
-    held.delete(domain)
-    held.set(domain, { fact, untilMs: now() + LOCAL_TTL_MS })
-    if (held.size <= DOMAINS_HELD_MAX) return
-    const oldest = held.keys().next()
-    if (oldest.done !== true) held.delete(oldest.value)
+    holdNewest(held, domain, { fact, untilMs: now() + LOCAL_TTL_MS }, DOMAINS_HELD_MAX)
   }
 
   const write = (entries: readonly MemoryEntry[]): void => {

@@ -1,3 +1,4 @@
+import { holdNewest } from './hold-newest.ts'
 import { unknownResult, type ProbeResult } from './probe-result.ts'
 
 /** Domains for which a group refuses us, which are left alone while others of it are probed. */
@@ -24,10 +25,7 @@ export function createRefusingDomains(now: () => number): RefusingDomains {
     refused(domain) {
       const refusals = (domains.get(domain)?.refusals ?? 0) + 1
       const untilMs = refusals < REFUSALS_TO_REST ? 0 : now() + REST_MS
-      domains.delete(domain)
-      domains.set(domain, { refusals, untilMs })
-      const [oldest] = domains.keys()
-      if (domains.size > DOMAINS_MAX && oldest !== undefined) domains.delete(oldest)
+      holdNewest(domains, domain, { refusals, untilMs }, DOMAINS_MAX)
     },
     accepted(domain) {
       domains.delete(domain)

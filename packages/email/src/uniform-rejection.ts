@@ -1,3 +1,5 @@
+import { holdNewest } from './hold-newest.ts'
+
 /**
  * Detects a server that refuses every recipient with the same text, so that its refusals say
  * nothing about a mailbox.
@@ -36,11 +38,7 @@ export function createUniformRejection(now: () => number): UniformRejection {
         words: new Map(),
         bornMs: now(),
       }
-      watches.set(group, watch)
-      if (watches.size > GROUPS_MAX) {
-        const oldest = watches.keys().next()
-        if (oldest.done !== true) watches.delete(oldest.value)
-      }
+      holdNewest(watches, group, watch, GROUPS_MAX)
     }
     return watch
   }
