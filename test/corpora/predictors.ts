@@ -71,7 +71,6 @@ function predictReply(input: unknown): Prediction {
 function predictWhois(input: unknown, about: CorpusCase): Prediction {
   const { registered, registrar, created, expires, throttled } = parseWhois(textOf(input), {
     tld: textOrNull(about['tld']),
-    server: textOrNull(about['server']),
     domain: textOrNull(about['domain']),
   })
   return { registered, registrar, created, expires, throttled }

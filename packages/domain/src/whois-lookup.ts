@@ -101,9 +101,8 @@ async function askServer(
   const query = whoisQuery(host, name.registrable)
   const answer = await askWhois(host, query, options.whois, caller.signal)
   if (answer.kind === 'failed') return answer
-  const hints = { tld: name.suffix, server: host, domain: name.registrable }
-  const isBlank = answer.text.trim() === ''
-  return { kind: 'record', record: parseWhois(answer.text, hints), isBlank }
+  const record = parseWhois(answer.text, { tld: name.suffix, domain: name.registrable })
+  return { kind: 'record', record, isBlank: answer.text.trim() === '' }
 }
 
 function resultOf(reply: Reply, name: DomainName): QueryResult {

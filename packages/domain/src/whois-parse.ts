@@ -11,7 +11,6 @@ import type { WhoisEntry, WhoisText } from './whois-text.ts'
 /** Context of a reply. */
 export interface WhoisHints {
   readonly tld?: string | null
-  readonly server?: string | null
   readonly domain?: string | null
 }
 
