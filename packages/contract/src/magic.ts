@@ -22,7 +22,7 @@ import type {
 } from './outcome.ts'
 import { MESSAGES, Problem } from './problem.ts'
 import type { Check, Depth } from './products.ts'
-import type { Reason } from './reasons.ts'
+import { PHONE_UNKNOWN, type Reason } from './reasons.ts'
 
 /**
  * The answer for one subject with a test key: an outcome, a refusal, or an outcome after a delay.
@@ -202,16 +202,6 @@ function emailOutcome(subject: string, depth: Depth): Outcome<'email'> {
   }
   return outcomeOf<'email'>(EMAIL_STATUS[reason] ?? 'unknown', reason, facts)
 }
-
-/** Phone reasons for which the network's answer is missing. */
-const PHONE_UNKNOWN: readonly Reason<'phone'>[] = [
-  'hlr_undetermined',
-  'hlr_in_doubt',
-  'hlr_paused',
-  'hlr_failed',
-  'hlr_throttled',
-  'timeout',
-]
 
 function phoneOutcome(subject: string): Outcome<'phone'> {
   const row = ROWS.phone.get(subject)

@@ -79,3 +79,13 @@ export const REASONS = {
 
 /** The reason codes of a check; for a union of checks, of any of them. */
 export type Reason<C extends Check> = C extends Check ? keyof (typeof REASONS)[C] : never
+
+/** Reasons of phone outcomes that lack the network's answer, so that their status is `unknown`. */
+export const PHONE_UNKNOWN: readonly Reason<'phone'>[] = [
+  'hlr_undetermined',
+  'hlr_in_doubt',
+  'hlr_paused',
+  'hlr_failed',
+  'hlr_throttled',
+  'timeout',
+]

@@ -4,7 +4,7 @@ import type { Budget } from '@plumbline/ports/budget'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
 import type { Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
-import type { Reason } from '@plumbline/contract/reasons'
+import { PHONE_UNKNOWN, type Reason } from '@plumbline/contract/reasons'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
 import { createHlrLookup, type HlrLookup, type LookupAnswer } from './hlr-lookup.ts'
@@ -228,8 +228,8 @@ const REASON_OF = {
 
 /**
  * Facts of the network override those of the numbering plan; missing ones stay, except the carrier
- * of the range for a number that has left it. Whether a number is
- * valid is decided by the numbering plan alone (decision 26).
+ * of the range for a number that has left it. Whether a number is valid is decided by the numbering
+ * plan alone (decision 26).
  */
 function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames): PhoneFacts {
   const { connectivity } = verdict
@@ -250,16 +250,6 @@ function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames)
   }
 }
 
-/** Reasons of a missing HLR result where a lookup was wanted. */
-const WITHOUT_RESULT: ReadonlySet<Reason<'phone'>> = new Set([
-  'hlr_undetermined',
-  'hlr_in_doubt',
-  'hlr_paused',
-  'hlr_failed',
-  'hlr_throttled',
-  'timeout',
-])
-
 function outcome(
   context: RunContext,
   { numbering, startedMs }: Read,
@@ -269,7 +259,7 @@ function outcome(
   const { facts, timezones, callingCode, fictional } = numbering
   return {
     kind: 'outcome',
-    status: WITHOUT_RESULT.has(reason) ? 'unknown' : 'answered',
+    status: PHONE_UNKNOWN.includes(reason) ? 'unknown' : 'answered',
     reason,
     facts,
     evidence: {
