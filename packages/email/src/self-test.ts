@@ -1,7 +1,8 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
-import { parseAddress } from '@plumbline/net/address'
+import { pointerName, reversedName } from '@plumbline/net/reversed-name'
+import { parseAddress } from '@plumbline/net/address-bytes'
 import { findAddresses, findRoute } from './mx.ts'
 import { checkSpf } from './spf.ts'
 
@@ -127,8 +128,9 @@ async function testHelo(options: SelfTestOptions, ours: readonly string[]): Prom
 async function testReverse(options: SelfTestOptions, address: string): Promise<EngineHealth> {
   const { resolver, signal } = options
   const name = `reverse name of ${address}`
-  const reverse = reverseName(address)
-  const answer = reverse === null ? null : await resolver.resolve(reverse, 'PTR', { signal })
+  const bytes = parseAddress(address)
+  const answer =
+    bytes === null ? null : await resolver.resolve(pointerName(bytes), 'PTR', { signal })
   if (answer?.kind === 'failed') {
     return { name, status: 'degraded', detail: 'the DNS query failed' }
   }
@@ -169,9 +171,9 @@ async function testBlocklist(
   zone: string,
 ): Promise<EngineHealth> {
   const name = `blocklist ${zone}`
-  const reverse = reverseName(address)
-  if (reverse === null) return { name, status: 'off', detail: 'no name for this address' }
-  const asked = `${reverse.replace(/\.(?:in-addr|ip6)\.arpa$/, '')}.${zone}`
+  const bytes = parseAddress(address)
+  if (bytes === null) return { name, status: 'off', detail: 'no name for this address' }
+  const asked = reversedName(bytes, zone)
   const answer = await options.resolver.resolve(asked, 'A', { signal: options.signal })
   if (answer.kind === 'failed') return { name, status: 'degraded', detail: 'did not reply' }
   // Answers of 127.255.255.x mean that the list refuses our resolver (spamhaus.org, return codes).
@@ -182,13 +184,4 @@ async function testBlocklist(
   return codes.some((code) => code.startsWith('127.'))
     ? { name, status: 'failed', detail: `${address} is listed (${codes.join(', ')})` }
     : { name, status: 'ok', detail: `${address} is not listed` }
-}
-
-/** `4.3.2.1.in-addr.arpa`, or the nibbles under `ip6.arpa`; null for a text that is no address. */
-export function reverseName(text: string): string | null {
-  const address = parseAddress(text)
-  if (address === null) return null
-  if (address.version === 4) return `${text.split('.').toReversed().join('.')}.in-addr.arpa`
-  const nibbles = address.value.toString(16).padStart(32, '0')
-  return `${[...nibbles].toReversed().join('.')}.ip6.arpa`
 }

@@ -1,6 +1,8 @@
-import { blockHolds, parseAddress, parseBlock, type IpAddress } from '@plumbline/net/address'
+import { blockHolds, bytesOf, parseAddress } from '@plumbline/net/address'
+import { parseBlock, type IpAddress } from '@plumbline/net/address'
 import type { RecordOf } from '@plumbline/net/dns-message'
 import type { Resolver } from '@plumbline/net/resolver'
+import { pointerName } from '@plumbline/net/reversed-name'
 import { expandMacros } from './spf-macro.ts'
 import { parseSpf, type Mechanism, type SpfQualifier } from './spf-record.ts'
 
@@ -158,7 +160,7 @@ async function hasMailHost(asking: Asking, name: string, prefixes: Prefixes): Pr
  */
 async function hasName(asking: Asking, target: string): Promise<boolean> {
   const { resolver, signal } = asking
-  const answer = await resolver.resolve(reverseNameOf(asking.address), 'PTR', { signal })
+  const answer = await resolver.resolve(pointerName(bytesOf(asking.address)), 'PTR', { signal })
   if (answer.kind === 'nodata' || answer.kind === 'nxdomain') countVoid(asking)
   const names = answer.kind === 'records' ? answer.records.slice(0, MOST_HOSTS) : []
   const under = names.filter((name) => name === target || name.endsWith(`.${target}`))
@@ -206,12 +208,4 @@ function targetOf(asking: Asking, domain: string, spec: string | undefined): str
   const name = expandMacros(spec, { sender, helo, domain, address: asking.address })
   if (name === null) throw new SpfError('permerror')
   return name.replace(/\.$/, '').toLowerCase()
-}
-
-function reverseNameOf({ version, value }: IpAddress): string {
-  if (version === 4) {
-    const octets = [0n, 8n, 16n, 24n].map((shift) => String((value >> shift) & 255n))
-    return `${octets.join('.')}.in-addr.arpa`
-  }
-  return `${[...value.toString(16).padStart(32, '0')].toReversed().join('.')}.ip6.arpa`
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
-import { askDnsLists, type DnsListResults, dnsListsIn, reversedName } from './dns-lists.ts'
+import { askDnsLists, type DnsListResults, dnsListsIn } from './dns-lists.ts'
 import { createIpEngine } from './engine.ts'
 
 const SETTINGS = { torDnsel: true, blockZones: ['zen.example'] }
@@ -25,13 +25,6 @@ async function ask(text: string, zones: Zones): Promise<DnsListResults> {
   const address = parseAddress(text) ?? new Uint8Array(4)
   return askDnsLists(resolverOf(zones), SETTINGS, address, new AbortController().signal)
 }
-
-test('an address is queried in a zone with its parts reversed', () => {
-  const name = (text: string): string =>
-    reversedName(parseAddress(text) ?? new Uint8Array(4), 'z.example')
-  expect(name('1.2.3.4')).toBe('4.3.2.1.z.example')
-  expect(name('2001:db8::1')).toBe(`1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.z.example`)
-})
 
 test('an exit and a listing are reported with their source', async () => {
   const found = await ask('1.2.3.4', {

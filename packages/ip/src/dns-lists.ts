@@ -2,7 +2,8 @@ import type { Json, Signal } from '@plumbline/contract/outcome'
 import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { riskSignal } from '@plumbline/contract/signal'
-import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'
+import type { AddressBytes } from '@plumbline/net/address-bytes'
+import { reversedName } from '@plumbline/net/reversed-name'
 
 /** Lists queried over DNS: off unless configured, since queries reveal the subjects to others. */
 export interface DnsListSettings {
@@ -68,15 +69,6 @@ export async function askDnsLists(
     evidence.push({ flag: 'threat', list: zone, codes: [...codes] })
   })
   return { isTor, signals, evidence }
-}
-
-/** The name of an address in a zone. Source: RFC 5782 2.1 and 2.4. */
-export function reversedName(address: AddressBytes, zone: string): string {
-  const parts =
-    address.length === 4
-      ? formatAddress(address).split('.')
-      : Buffer.from(address).toString('hex').split('')
-  return `${parts.toReversed().join('.')}.${zone}`
 }
 
 /**
