@@ -7,11 +7,13 @@ import { sendVerificationLink, verify } from '@plumbline/people/address'
 import { tooManyTries } from '@plumbline/people/attempts'
 import { lookAtInvitation } from '@plumbline/people/membership'
 import { beginReset, confirmReset } from '@plumbline/people/reset'
+import type { BegunSession } from '@plumbline/people/session'
 import { signIn } from '@plumbline/people/sign-in'
 import { resendSignUp, signUp } from '@plumbline/people/sign-up'
 import { welcome } from '@plumbline/people/welcome'
 import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
-import type { AppHandlers } from './call.ts'
+import type { Context } from '../context.ts'
+import type { AppCall, AppHandlers } from './call.ts'
 import { evenly, refuseEvenly } from './even-time.ts'
 import { refuseManyMessages } from './message-limit.ts'
 import { viewOf } from './session-view.ts'
@@ -23,25 +25,24 @@ export const ENTRY_HANDLERS = {
   readSession: async (app, { req }) =>
     await viewOf(app, sessionSecretOf(req, app.ctx.access.publicUrl)),
 
-  signUp: async ({ ctx, people }, { req, visitor, body, setSession, session }) => {
+  signUp: async ({ ctx, people }, call) => {
+    const { req, visitor, body } = call
     refuseOpenHttp(req, ctx.access.publicUrl)
     return await evenly(async () => {
       await refuseManyMessages(people, visitor, body.email)
       const begun = await signUp(people, visitor, body)
       if (begun === undefined) return { outcome: 'check_mail' as const }
-      if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
-      setSession(begun.secret)
+      await replaceSession(ctx, call, begun)
       return { outcome: 'signed_in' as const }
     })
   },
 
-  signIn: async ({ ctx, people }, { req, visitor, body, session, setSession }) => {
+  signIn: async ({ ctx, people }, call) => {
+    const { req, visitor, body } = call
     refuseOpenHttp(req, ctx.access.publicUrl)
     const met = await refuseEvenly(() => signIn(people, visitor, body))
     if (met.outcome === 'code_needed') return { outcome: 'code_needed' }
-    // The browser has one session: the one before must not live on unseen.
-    if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
-    setSession(met.session.secret)
+    await replaceSession(ctx, call, met.session)
     return { outcome: 'signed_in' }
   },
 
@@ -53,21 +54,21 @@ export const ENTRY_HANDLERS = {
     return undefined
   },
 
-  welcome: async ({ ctx, people }, { req, visitor, body, setSession }) => {
+  welcome: async ({ ctx, people }, call) => {
+    const { req, visitor, body } = call
     refuseOpenHttp(req, ctx.access.publicUrl)
     if (!(await people.tries.network(`welcome ${visitor.network}`))) throw tooManyTries()
-    const begun = await welcome(people, visitor, body)
-    setSession(begun.secret)
+    await replaceSession(ctx, call, await welcome(people, visitor, body))
     return { outcome: 'signed_in' }
   },
 
-  verify: async ({ ctx, people }, { req, visitor, body, session, setSession }) => {
+  verify: async ({ ctx, people }, call) => {
+    const { req, visitor, body } = call
     refuseOpenHttp(req, ctx.access.publicUrl)
     if (!(await people.tries.network(`verify ${visitor.network}`))) throw tooManyTries()
     const met = await verify(people, visitor, body)
     if (met.outcome !== 'signed_in') return { outcome: met.outcome }
-    if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
-    setSession(met.session.secret)
+    await replaceSession(ctx, call, met.session)
     return { outcome: met.outcome }
   },
 
@@ -111,3 +112,13 @@ export const ENTRY_HANDLERS = {
     return await lookAtInvitation(people, body.token)
   },
 } satisfies Partial<AppHandlers>
+
+/** Gives the browser a new session; it has one, so the one before must not live on unseen. */
+async function replaceSession(
+  { db }: Context,
+  { session, setSession }: Pick<AppCall<unknown>, 'session' | 'setSession'>,
+  begun: BegunSession,
+): Promise<void> {
+  if (session !== undefined) await endSession(db, session.userId, session.sessionId)
+  setSession(begun.secret)
+}

@@ -478,4 +478,19 @@ describe('a printed link', () => {
       user: null,
     })
   })
+
+  test('ends the session that its browser had before', async () => {
+    const browser = openBrowser(api)
+    const open = async (): Promise<void> => {
+      const code = await newWelcomeCode(api.db, (await api.account()).id)
+      const form = { code, email: `next${(count += 1)}@company.example`, password: PASSWORD }
+      expect((await browser.app('welcome', form)).status).toBe(200)
+    }
+    await open()
+    const { cookie } = browser
+    await open()
+    expect((await api.call('/app/api/session', { headers: { cookie } })).json).toMatchObject({
+      user: null,
+    })
+  })
 })
