@@ -1,21 +1,16 @@
 import { recheckBody, rescoreBody } from '@plumbline/contract/batch-origin'
 import type { BatchView } from '@plumbline/contract/batch-view'
-import { readBody } from '@plumbline/contract/read-body'
 import { recheckBatch } from '@plumbline/pipeline/recheck'
 import { rescoreBatch } from '@plumbline/pipeline/rescore'
 import type { InTransaction } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
-import type { z } from 'zod'
 import { admit } from '../access.ts'
-import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
-import { refuseQuery } from '../query.ts'
 import { callerOf } from '../request-context.ts'
 import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
-import { respondOnce } from './respond-once.ts'
+import { readOnceBody, respondOnce } from './respond-once.ts'
 import { watchOwnBatch } from './watch-own-batch.ts'
 
 /**
@@ -25,7 +20,7 @@ import { watchOwnBatch } from './watch-own-batch.ts'
 export function recheck(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })
-    const body = await bodyOf(ctx, req, res, recheckBody)
+    const body = await readOnceBody(ctx, req, res, recheckBody)
     const chargeUnknown = ctx.settings.CHARGE_UNKNOWN
     await derive(ctx, req, res, body, (id, inTransaction) =>
       recheckBatch(ctx.pipeline, callerOf(res), id, { ...body, chargeUnknown }, inTransaction),
@@ -40,7 +35,7 @@ export function recheck(ctx: Context): Handler {
 export function rescore(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
-    const body = await bodyOf(ctx, req, res, rescoreBody)
+    const body = await readOnceBody(ctx, req, res, rescoreBody)
     await derive(
       ctx,
       req,
@@ -50,17 +45,6 @@ export function rescore(ctx: Context): Handler {
       true,
     )
   }
-}
-
-async function bodyOf<T extends z.ZodObject>(
-  ctx: Context,
-  req: Request,
-  res: Response,
-  shape: T,
-): Promise<z.infer<T>> {
-  refuseKeyShape(req)
-  refuseQuery(req)
-  return readBody(shape, await readAdmittedJson(ctx.access, req, res, ctx.settings))
 }
 
 async function derive(

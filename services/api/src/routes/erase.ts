@@ -4,9 +4,9 @@ import {
   ERASED_VALUES_MAX,
   ERASURE_PAGE,
   eraseRequest,
+  type ErasureView,
 } from '@plumbline/contract/erasure'
 import { Problem } from '@plumbline/contract/problem'
-import { readBody } from '@plumbline/contract/read-body'
 import {
   beginErasure,
   listErasures as pageOf,
@@ -15,44 +15,25 @@ import {
 } from '@plumbline/pipeline/erasure'
 import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
-import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
-import { withIdempotency } from '../idempotency.ts'
 import { readQuery, refuseQuery } from '../query.ts'
 import type { Caller } from '../request-context.ts'
-import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { readOnceBody, respondOnce } from './respond-once.ts'
 
 /** `POST /v1/erase`: begins to erase values from everything that is stored for the account. */
 export function erase(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
     refuseOthers(owner)
-    refuseKeyShape(req)
-    refuseQuery(req)
-    const wanted = readBody(
-      eraseRequest,
-      await readAdmittedJson(ctx.access, req, res, boundsOf(ctx)),
-    )
-    const response = await withIdempotency(
-      ctx.idempotency,
-      req,
-      res,
-      () => wanted,
-      async ({ keep }) => {
-        let shown: JsonResponse | undefined
-        const { accountId, mode } = owner
-        await beginErasure(ctx.pipeline, { accountId, mode }, wanted, async (tx, view) => {
-          shown = jsonResponse(202, view, `/v1/erase/${view.id}`)
-          await keep?.(tx, shown)
-        })
-        if (shown === undefined) throw new Error('an erasure was begun without a response')
-        return shown
-      },
-    )
-    await showBalance(ctx.access, res)
-    sendResponse(res, response)
+    const wanted = await readOnceBody(ctx, req, res, eraseRequest, boundsOf(ctx))
+    const { accountId, mode } = owner
+    await respondOnce<ErasureView>(ctx, req, res, {
+      sameAs: wanted,
+      work: (show) => beginErasure(ctx.pipeline, { accountId, mode }, wanted, show),
+      respond: (view) => jsonResponse(202, view, `/v1/erase/${view.id}`),
+    })
   }
 }
 

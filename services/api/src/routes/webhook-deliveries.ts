@@ -24,11 +24,10 @@ import { admit, showBalance } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { withIdempotency } from '../idempotency.ts'
 import { readQuery, refuseQuery } from '../query.ts'
-import { callerOf } from '../request-context.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { respondOnce } from './respond-once.ts'
 import { noSuchWebhook, webhookIdOf } from './webhooks.ts'
 
 /** Deliveries of a page, by default and at most. */
@@ -130,34 +129,26 @@ type Sending = (
 /** A POST that creates messages for one endpoint, once for each idempotency key. */
 function sendingOnce(ctx: Context, work: Sending, takesBody = false): Handler {
   return async (req: Request, res: Response) => {
-    await admit(ctx.access, req, res, { spends: false })
-    const { accountId } = callerOf(res)
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
     refuseKeyShape(req)
     const id = webhookIdOf(req)
     refuseQuery(req)
     const body: unknown = takesBody
       ? await readAdmittedJson(ctx.access, req, res, ctx.settings)
       : {}
-    const response = await withIdempotency(
-      ctx.idempotency,
-      req,
-      res,
-      () => [body],
-      async ({ keep }) => {
-        return await inTransaction(ctx.db, async (tx) => {
+    await respondOnce<JsonResponse>(ctx, req, res, {
+      sameAs: [body],
+      work: async (show) =>
+        await inTransaction(ctx.db, async (tx) => {
           const endpoint = await findWebhook(tx, accountId, id)
           if (endpoint === undefined) throw noSuchWebhook()
           if (endpoint.disabled_at !== null) {
             const message = 'The endpoint is switched off; change it to `"enabled": true` first.'
             throw new Problem('conflict', message)
           }
-          const shown = await work(tx, endpoint, req, body)
-          await keep?.(tx, shown)
-          return shown
-        })
-      },
-    )
-    await showBalance(ctx.access, res)
-    sendResponse(res, response)
+          await show(tx, await work(tx, endpoint, req, body))
+        }),
+      respond: (response) => response,
+    })
   }
 }

@@ -26,12 +26,10 @@ import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
-import { withIdempotency } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
-import { callerOf } from '../request-context.ts'
 import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { readOnceBody, respondOnce } from './respond-once.ts'
 
 /** `GET /v1/webhooks`: the endpoints of the account, oldest first. */
 export function listWebhooks(ctx: Context): Handler {
@@ -48,22 +46,14 @@ export function listWebhooks(ctx: Context): Handler {
 export function createWebhook(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
-    refuseKeyShape(req)
-    refuseQuery(req)
-    const wanted = readBody(
-      webhookRequest,
-      await readAdmittedJson(ctx.access, req, res, ctx.settings),
-    )
+    const wanted = await readOnceBody(ctx, req, res, webhookRequest)
     refuseUnreachable(ctx, wanted.url)
     const id = newWebhookId()
     const secret = newSecret()
-    const response = await withIdempotency(
-      ctx.idempotency,
-      req,
-      res,
-      () => wanted,
-      async ({ keep }) => {
-        return await inTransaction(ctx.db, async (tx) => {
+    await respondOnce<WebhookEndpoint>(ctx, req, res, {
+      sameAs: wanted,
+      work: async (show) =>
+        await inTransaction(ctx.db, async (tx) => {
           const most = ctx.settings.WEBHOOKS_LIMIT
           const hidden = encryptSecret(ctx.pipeline.installationKey, id, secret)
           const made = await create(tx, { id, accountId, ...wanted, secret: hidden, most })
@@ -71,14 +61,10 @@ export function createWebhook(ctx: Context): Handler {
             const message = `An account has at most ${most} endpoints; delete one first.`
             throw new Problem('conflict', message)
           }
-          const shown = jsonResponse(201, withSecret(made, secret), `/v1/webhooks/${id}`)
-          await keep?.(tx, shown)
-          return shown
-        })
-      },
-    )
-    await showBalance(ctx.access, res)
-    sendResponse(res, response)
+          await show(tx, made)
+        }),
+      respond: (made) => jsonResponse(201, withSecret(made, secret), `/v1/webhooks/${id}`),
+    })
   }
 }
 
@@ -129,31 +115,20 @@ export function deleteWebhook(ctx: Context): Handler {
  */
 export function rotateWebhook(ctx: Context): Handler {
   return async (req, res) => {
-    await admit(ctx.access, req, res, { spends: false })
-    const { accountId } = callerOf(res)
-    refuseKeyShape(req)
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
     const id = webhookIdOf(req)
-    refuseQuery(req)
     const secret = newSecret()
-    const response = await withIdempotency(
-      ctx.idempotency,
-      req,
-      res,
-      () => [],
-      async ({ keep }) => {
-        return await inTransaction(ctx.db, async (tx) => {
+    await respondOnce<WebhookEndpoint>(ctx, req, res, {
+      work: async (show) =>
+        await inTransaction(ctx.db, async (tx) => {
           const hidden = encryptSecret(ctx.pipeline.installationKey, id, secret)
           const times = { secret: hidden, oldHours: WEBHOOK_ROTATION_HOURS }
           const changed = await rotateWebhookSecret(tx, { accountId, id }, times)
           if (changed === undefined) throw noSuchWebhook()
-          const shown = jsonResponse(200, withSecret(changed, secret))
-          await keep?.(tx, shown)
-          return shown
-        })
-      },
-    )
-    await showBalance(ctx.access, res)
-    sendResponse(res, response)
+          await show(tx, changed)
+        }),
+      respond: (changed) => jsonResponse(200, withSecret(changed, secret)),
+    })
   }
 }
 
