@@ -169,7 +169,8 @@ export function insufficientCredits(): Problem {
   return new Problem('payment_required', MESSAGES.payment_required)
 }
 
-function bearer(header: string | undefined): string | undefined {
+/** The API key of an `Authorization` header; undefined if it has none. */
+export function bearer(header: string | undefined): string | undefined {
   return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
 }
 
@@ -210,7 +211,8 @@ function tooManyFailures(retryMs: number): Problem {
   )
 }
 
-function invalidKey(): Problem {
+/** The refusal of a call without a valid API key. */
+export function invalidKey(): Problem {
   return new Problem(
     'unauthorized',
     'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',

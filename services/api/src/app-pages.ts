@@ -7,7 +7,7 @@ import { APP_API } from '@plumbline/contract/app/paths'
 import { Problem } from '@plumbline/contract/problem'
 import type { Express, Request, Response } from 'express'
 import { requestContextOf } from './request-context.ts'
-import { HSTS, SAFE_HEADERS, sendNotAllowed } from './response.ts'
+import { HSTS, noSuchPath, SAFE_HEADERS, sendNotAllowed } from './response.ts'
 
 /** Folder of the built web app. */
 const BUILT = fileURLToPath(new URL('../../web/dist', import.meta.url))
@@ -61,7 +61,7 @@ type AppFiles = ReadonlyMap<string, AppFile>
 export function mountAppPages(app: Express, builtDir: string = BUILT): void {
   let files: Promise<AppFiles> | undefined
   const serve = async (req: Request, res: Response): Promise<void> => {
-    if (req.path === APP_API || req.path.startsWith(`${APP_API}/`)) throw noPath()
+    if (req.path === APP_API || req.path.startsWith(`${APP_API}/`)) throw noSuchPath()
     files ??= readFiles(builtDir).catch((error: unknown) => {
       // The next request looks again: it may be built by then.
       files = undefined
@@ -97,7 +97,7 @@ function sendFile(req: Request, res: Response, files: AppFiles): void {
   // A path without an ending is a page, which the app itself finds.
   const isPage = extname(path) === '' && !/(?:^|\/)\./.test(path)
   const file = files.get(isPage ? 'index.html' : path)
-  if (file === undefined) throw noPath()
+  if (file === undefined) throw noSuchPath()
   // Ours is the order of preference: the smaller form, whichever the browser names first.
   const encoding = (['br', 'gzip'] as const).find((one) => req.acceptsEncodings(one) === one)
   const packed = encoding === undefined ? undefined : file[encoding]
@@ -154,8 +154,4 @@ async function readOne(path: string, type: string): Promise<AppFile> {
     }),
   ])
   return { type, plain, gzip: zipped, br }
-}
-
-function noPath(): Problem {
-  return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
 }

@@ -1,4 +1,3 @@
-import { Problem } from '@plumbline/contract/problem'
 import type { Tracer } from '@plumbline/ports/tracer'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { showBalance } from './access.ts'
@@ -11,7 +10,7 @@ import { releaseRequest } from './request-limit.ts'
 import { logRequests } from './request-log.ts'
 import { traceHandler } from './trace-handler.ts'
 import { testKeysText } from './test-key-reference.ts'
-import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
+import { noSuchPath, problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
 import { handleMcp } from './routes/mcp.ts'
@@ -42,7 +41,7 @@ export function createApp(ctx: Context): Express {
   app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {
-    throw new Problem('not_found', 'There is no such path; see /docs for those that exist.')
+    throw noSuchPath()
   })
   app.use(refuse(ctx))
   return app

@@ -61,10 +61,7 @@ export function setSessionCookie(
   const reached = reachedBy(req, publicUrl)
   if (reached === 'open') {
     if (secret === undefined) return
-    throw new Problem(
-      'forbidden',
-      'Signing in requires HTTPS, or a browser on the machine of the service itself; open the page that way.',
-    )
+    throw openHttp()
   }
   const isSecure = reached === 'tls'
   const parts = [
@@ -84,8 +81,11 @@ export function setSessionCookie(
  * @throws Problem
  */
 export function refuseOpenHttp(req: Request, publicUrl: string | undefined): void {
-  if (reachedBy(req, publicUrl) !== 'open') return
-  throw new Problem(
+  if (reachedBy(req, publicUrl) === 'open') throw openHttp()
+}
+
+function openHttp(): Problem {
+  return new Problem(
     'forbidden',
     'Signing in requires HTTPS, or a browser on the machine of the service itself; open the page that way.',
   )

@@ -21,19 +21,10 @@ export function jsonResponse(status: number, value: object, location?: string): 
 /** Sends a response with the headers that all responses have. */
 export function sendResponse(res: Response, response: JsonResponse): void {
   if (res.headersSent || res.destroyed) return
-  const { body } = response
-  const headers = [
-    ...commonHeaders(requestContextOf(res)),
-    ...FIXED_HEADERS,
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  ]
-  if (response.location !== undefined) headers.push('Location', response.location)
-  if (response.replayed === true) headers.push('Idempotent-Replayed', 'true')
-  res.writeHead(response.status, headers)
-  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of
-  // GET.
-  res.end(res.req.method === 'HEAD' ? undefined : body)
+  const extra: string[] = []
+  if (response.location !== undefined) extra.push('Location', response.location)
+  if (response.replayed === true) extra.push('Idempotent-Replayed', 'true')
+  sendJson(res, response.status, response.body, extra)
 }
 
 /** Sends 204 without content. */
@@ -51,18 +42,23 @@ export function sendProblem(
 ): void {
   if (res.headersSent || res.destroyed) return
   const { status, error } = PROBLEMS[problem.code]
-  const body = JSON.stringify({ error, message: problem.message })
-  const headers = [
+  const headers = [...extra]
+  const retry = problem.retryAfterSeconds ?? (TEMPORARY.includes(problem.code) ? 1 : undefined)
+  if (retry !== undefined) headers.push('Retry-After', String(retry))
+  if (problem.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer')
+  sendJson(res, status, JSON.stringify({ error, message: problem.message }), headers)
+}
+
+function sendJson(res: Response, status: number, body: string, extra: readonly string[]): void {
+  res.writeHead(status, [
     ...commonHeaders(requestContextOf(res)),
     ...FIXED_HEADERS,
     'Content-Length',
     String(Buffer.byteLength(body)),
     ...extra,
-  ]
-  const retry = problem.retryAfterSeconds ?? (TEMPORARY.includes(problem.code) ? 1 : undefined)
-  if (retry !== undefined) headers.push('Retry-After', String(retry))
-  if (problem.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer')
-  res.writeHead(status, headers)
+  ])
+  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of
+  // GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
@@ -136,12 +132,17 @@ export function headersWith(
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof URIError) {
-    return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
+    return noSuchPath()
   }
   if (isOutage(error)) {
     return new Problem('unavailable', MESSAGES.unavailable, { cause: error, retryAfterSeconds: 2 })
   }
   return new Problem('internal', MESSAGES.internal, { cause: error })
+}
+
+/** The refusal of a path that does not exist. */
+export function noSuchPath(): Problem {
+  return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
 }
 
 /** Codes of a statement that took too long or was aborted because of another one. */

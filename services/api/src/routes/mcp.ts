@@ -4,8 +4,8 @@ import { MCP_LIMITS } from '@plumbline/contract/mcp'
 import { Problem } from '@plumbline/contract/problem'
 import { answerMessage, type HttpResponse } from '@plumbline/mcp/http'
 import { loadSdk, SDK_MISSING } from '@plumbline/mcp/sdk'
-import type { Request, Response } from 'express'
-import { admit } from '../access.ts'
+import type { Response } from 'express'
+import { admit, bearer, invalidKey } from '../access.ts'
 import { readJson } from '../body.ts'
 import { refuseForeignSite } from '../browser.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
@@ -39,7 +39,9 @@ export function handleMcp(ctx: Context, app: RequestListener): Handler {
   }
   return async (req, res) => {
     refuseForeignSite(req, ctx.settings.PUBLIC_URL)
-    const key = keyOf(req)
+    // A session cookie is not accepted, so that no page can make a browser call tools.
+    const key = bearer(req.headers.authorization)
+    if (key === undefined) throw invalidKey()
     await ctx.database.orRefused(
       admit(ctx.access, req, res, { spends: false, hasOwnLimit: true }),
       { isCached: true },
@@ -69,19 +71,6 @@ export function handleMcp(ctx: Context, app: RequestListener): Handler {
       if (!signal.aborted && !isGone(error, res)) throw error
     }
   }
-}
-
-/**
- * The key of a call; a session cookie is not accepted, so that no page can make a browser call
- * tools.
- */
-function keyOf(req: Request): string {
-  const key = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(req.headers.authorization ?? '')?.[1]
-  if (key !== undefined) return key
-  throw new Problem(
-    'unauthorized',
-    'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
-  )
 }
 
 /** Aborts when the client disconnects. */
