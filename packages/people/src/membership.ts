@@ -157,12 +157,15 @@ export async function acceptInvitation(people: People, user: User, token: string
     }
     await lockAccount(tx, accountId)
     if (!(await useInvitation(tx, digest))) throw staleLink()
-    if (await addMember(tx, { accountId, userId: user.id, role })) {
-      const actor = { accountId, userId: user.id }
-      await note(tx, actor, 'member.add', null, { user_id: user.id, role })
-    }
+    await join(tx, { accountId, userId: user.id }, role)
     return accountId
   })
+}
+
+/** Makes a user a member of an account, unless the user is one. */
+export async function join(tx: Tx, member: Actor, role: Role): Promise<void> {
+  if (!(await addMember(tx, { ...member, role }))) return
+  await note(tx, member, 'member.add', null, { user_id: member.userId, role })
 }
 
 /**

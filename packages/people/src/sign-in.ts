@@ -11,7 +11,7 @@ import { beginSession, type BegunSession } from './session.ts'
 
 /** Result of an attempt to sign in. */
 export type SignInOutcome =
-  | { readonly outcome: 'signed_in'; readonly session: BegunSession; readonly userId: string }
+  | { readonly outcome: 'signed_in'; readonly session: BegunSession }
   | { readonly outcome: 'code_needed' }
 
 /**
@@ -51,7 +51,7 @@ export async function signIn(
     return await beginSession(tx, user.id, visitor, { proven: user.factor !== null })
   })
   people.wakeMail()
-  return { outcome: 'signed_in', session, userId: user.id }
+  return { outcome: 'signed_in', session }
 }
 
 /**

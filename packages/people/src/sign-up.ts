@@ -16,6 +16,7 @@ import { tooManyTries } from './attempts.ts'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
+import { join } from './membership.ts'
 import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -222,14 +223,7 @@ async function signUpInvited(
     const verified = people.settings.hasMail
     const user = await insertUser(tx, { ...form, emailKey, passwordDigest, verified })
     if (user === undefined) throw alreadyThere()
-    await addMember(tx, { accountId, userId: user.id, role })
-    await writeAudit(tx, {
-      actor: user.id,
-      action: 'member.add',
-      accountId,
-      before: null,
-      after: { user_id: user.id, role },
-    })
+    await join(tx, { accountId, userId: user.id }, role)
     return await beginSession(tx, user.id, visitor, { accountId })
   })
 }

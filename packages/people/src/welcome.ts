@@ -1,17 +1,17 @@
 import { Problem } from '@plumbline/contract/problem'
 import { getAccount, setAccountContact } from '@plumbline/db/accounts'
-import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db, type Tx } from '@plumbline/db/database'
 import {
   deleteLinkCodesOfAccount,
   takeLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
-import { addMember, firstUnownedAccount } from '@plumbline/db/people/members'
+import { firstUnownedAccount } from '@plumbline/db/people/members'
 import { findUser, insertUser, lockUser } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, staleLink } from './link.ts'
+import { join } from './membership.ts'
 import type { People, Visitor } from './people.ts'
 import { changePassword } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -141,15 +141,8 @@ async function takeAccount(
       'There is a user with this address already; use another, or sign in.',
     )
   }
-  await addMember(tx, { accountId, userId: user.id, role: 'owner' })
+  await join(tx, { accountId, userId: user.id }, 'owner')
   await deleteLinkCodesOfAccount(tx, accountId)
   await setAccountContact(tx, accountId, { email, name })
-  await writeAudit(tx, {
-    actor: user.id,
-    action: 'member.add',
-    accountId,
-    before: null,
-    after: { user_id: user.id, role: 'owner' },
-  })
   return await beginSession(tx, user.id, visitor, { accountId })
 }
