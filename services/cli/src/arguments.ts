@@ -68,9 +68,6 @@ export function keyOption(): Option {
   return new Option('--key <key>', 'API key; PLUMBLINE_KEY where it is left out')
 }
 
-/** Largest number of credits that the ledger and the API accept. */
-export const CREDITS_MAX = 1_000_000_000
-
 /** `--mode`: the live or the test key of an account. */
 export function modeOption(): Option {
   return new Option('--mode <mode>', 'which kind of key')

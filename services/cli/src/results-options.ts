@@ -16,15 +16,16 @@ export interface ResultsChoice {
   readonly encoding?: string
 }
 
+/** `--format` of a result file. */
+export function formatOption(): Option {
+  const what = 'form of the results (default: by the name of --out)'
+  return new Option('--format <format>', what).choices(RESULT_FORMATS)
+}
+
 /** Adds the options of a result file to a command. */
 export function addResultsOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option(
-        '--format <format>',
-        'form of the results (default: by the name of --out)',
-      ).choices(RESULT_FORMATS),
-    )
+    .addOption(formatOption())
     .option(
       '--only <words>',
       'verdicts, row statuses, advices or reasons, such as send,mailbox_full',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { CREDITS_MAX, resultFilters, wholeNumber } from '../arguments.ts'
+import { CREDITS_MAX } from '@plumbline/contract/plans'
+import { resultFilters, wholeNumber } from '../arguments.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 

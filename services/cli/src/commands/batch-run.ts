@@ -10,14 +10,16 @@ import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
-import { CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import type { ResultFormat } from '@plumbline/contract/results-request'
+import { CREDITS_MAX } from '@plumbline/contract/plans'
+import { jsonOption, keyOption, wholeNumber } from '../arguments.ts'
 import { confirmStart } from '../confirm.ts'
 import { followBatch } from '../follow.ts'
 import { createProgressBar } from '../progress.ts'
 import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
-import { RESULT_FORMATS, type ResultFormat } from '@plumbline/contract/results-request'
 import { formatOf, openResultFile } from '../result-file.ts'
+import { formatOption } from '../results-options.ts'
 import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
@@ -52,12 +54,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
         .makeOptionMandatory(),
     )
     .requiredOption('--out <file>', 'where the results go')
-    .addOption(
-      new Option(
-        '--format <format>',
-        'form of the results (default: by the name of --out)',
-      ).choices(RESULT_FORMATS),
-    )
+    .addOption(formatOption())
   addReadingOptions(command)
     .option(
       '--max-credits <count>',

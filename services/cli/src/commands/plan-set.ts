@@ -1,7 +1,8 @@
 import { changePlanOffer } from '@plumbline/db/offers'
 import { Option, type Command } from 'commander'
+import { CREDITS_MAX } from '@plumbline/contract/plans'
 import { actorOf, asOption, type Acting } from '../actor.ts'
-import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
+import { wholeNumber } from '../arguments.ts'
 import {
   addLimitOptions,
   limitsOf,
