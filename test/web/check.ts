@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { table } from '@plumbline/cli/table'
 import { openDatabase } from '@plumbline/db/database'
+import { freePort } from '@plumbline/testkit/child-server'
 import lighthouse, { type Result } from 'lighthouse'
 import { faultsOfPage, settle } from '../integration/axe.ts'
 import { openWindow, type TestWindow } from '../integration/chromium.ts'
@@ -162,16 +161,6 @@ async function measurePage(url: string, port: number): Promise<Result> {
   const middle = runs.toSorted((one, other) => scoreOf(one) - scoreOf(other))[runs.length >> 1]
   if (middle === undefined) throw new Error(`Lighthouse could not open ${url}`)
   return middle
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // Safe because it listens on TCP.
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 function print(headings: readonly string[], rows: readonly (readonly string[])[]): void {

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { freePort } from './child-server.ts'
 import { isCi } from './ci.ts'
 
 /** A Postfix on loopback, with queues and settings in a temporary folder. */
@@ -211,20 +211,6 @@ async function startPostgrey(root: string, port: number): Promise<AsyncDisposabl
       await left
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A TCP server's address is never a path.
-  return (server.address() as AddressInfo).port
 }
 
 async function until(

@@ -11,6 +11,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
+import { freePort } from '@plumbline/testkit/child-server'
 import { createTestDatabase, servingUrlOf } from '@plumbline/testkit/postgres'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -167,32 +168,22 @@ async function untilReady(url: string, child: ChildProcess): Promise<readonly nu
   }
 }
 
-async function freePort(): Promise<number> {
-  const port = await portIfFree(0)
-  if (port === undefined) throw new Error('no free port')
-  return port
-}
-
 /** The first of two consecutive free ports, below those that the system hands out. */
 async function freePair(): Promise<number> {
   for (let port = 20_000; port < 30_000; port += 2) {
-    if ((await portIfFree(port)) !== undefined && (await portIfFree(port + 1)) !== undefined) {
-      return port
-    }
+    if ((await isFree(port)) && (await isFree(port + 1))) return port
   }
   throw new Error('no two free ports')
 }
 
-/** The port, or a free one for 0; undefined if it is in use. */
-async function portIfFree(port: number): Promise<number | undefined> {
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer().listen(port, '127.0.0.1')
   try {
     await once(probe, 'listening')
   } catch {
-    return undefined
+    return false
   }
-  const address = probe.address()
   probe.close()
   await once(probe, 'close')
-  return address === null || typeof address === 'string' ? undefined : address.port
+  return true
 }
