@@ -35,7 +35,7 @@ const QUOTED_TEXT = /^="([^"]*)"$/
  * Characters that are copied with a value and not seen, in a class of a regular expression: marks of
  * direction, the zero-width space and the word joiner.
  */
-const UNSEEN = String.raw`\p{Bidi_Control}\u200b\u2060`
+export const UNSEEN = String.raw`\p{Bidi_Control}\u200b\u2060`
 
 // The lookbehind keeps a long run that is not at the end from being tried at each of its characters.
 const UNSEEN_AROUND = new RegExp(`^[\\s${UNSEEN}]+|(?<![\\s${UNSEEN}])[\\s${UNSEEN}]+$`, 'gu')
@@ -52,7 +52,8 @@ export function cellText(cell: string): string {
   return quoted === undefined ? text : bareText(quoted)
 }
 
-function bareText(cell: string): string {
+/** A text without blanks and unseen characters around it. */
+export function bareText(cell: string): string {
   const text = cell.trim()
   const isPlain =
     text === '' ||

@@ -4,7 +4,7 @@ import { unicodeName } from '@plumbline/contract/domain-name'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
-import { cellText, readPhone } from '@plumbline/intake/subject'
+import { cellText, readPhone, UNSEEN } from '@plumbline/intake/subject'
 import { digitsOf, normalDomain, normalValue, withoutLastDots } from './normal-value.ts'
 
 /** The values that an erasure searches for. */
@@ -88,7 +88,7 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
       if (text.length < LEAST_CHARS) return text
       // Values that are not an address can only be found as a whole.
       const mayBeOne = emails.size > 0 && text.length <= WHOLE_MAX_CHARS
-      if (mayBeOne && emails.has(normalValue('email', text))) return ''
+      if (mayBeOne && emails.has(normalValue('email', cellText(text)))) return ''
       const left = scrubs.reduce((rest, scrub) => scrub(rest), text)
       if (phones.size === 0) return left
       return scrubPhones(left, isPhone, (number) => readsPhone(number, country))
@@ -114,7 +114,7 @@ const WHOLE_MAX_CHARS = 8 * VALUE_MAX_CHARS
 const PHONE_CHARS = 60
 
 /** Characters that delimit an email address and never occur in one, except quotes. */
-const AROUND = /[\s"<>()[\]\\,;:]/
+const AROUND = new RegExp(String.raw`[\s"<>()[\]\\,;:${UNSEEN}]`, 'u')
 /** Characters that may occur in a local part but mostly delimit it. */
 const BETWEEN = /['/=?&|{}!#$%^*~`]/
 

@@ -4,6 +4,7 @@ import { normalValue } from './normal-value.ts'
 test.each([
   ['email', 'ADA@example.COM', 'ada@example.com'],
   ['email', 'Ö@BÜCHER.example.', 'ö@xn--bcher-kva.example'],
+  ['email', '\u200f ada@example.com\u200b', 'ada@example.com'],
   ['phone', '+44 20 7946-0123', '442079460123'],
   ['ip', '2001:0DB8:0:0::7', '2001:db8::7'],
   ['ip', 'FE80::1%eth0', 'FE80::1%eth0'],

@@ -2,14 +2,14 @@ import { asciiName } from '@plumbline/contract/domain-name'
 import { composed } from '@plumbline/contract/composed-text'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
-import { inLowerCase, readIp, withoutDecimals } from '@plumbline/intake/subject'
+import { bareText, inLowerCase, readIp, withoutDecimals } from '@plumbline/intake/subject'
 
 /**
  * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
  * any mail host distinguishes case), IPv6 as in RFC 5952.
  */
 export function normalValue(check: Check, value: string): string {
-  const text = value.trim()
+  const text = bareText(value)
   switch (check) {
     case 'email': {
       const at = text.lastIndexOf('@')
