@@ -1,5 +1,7 @@
+import { composed } from '@plumbline/contract/composed-text'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { NAMES } from './column-name-rules.ts'
+import { bareText } from './subject.ts'
 
 /** How likely a column with this name holds subjects of a check: 0 (not) to 1 (certain). */
 export function nameScore(check: Check, name: string): number {
@@ -60,6 +62,18 @@ export function isKnownName(name: string): boolean {
   const words = wordsOf(name)
   if (words === '') return false
   return OTHER_NAMES.test(words) || CHECKS.some((check) => nameScore(check, name) >= 0.5)
+}
+
+/**
+ * Whether two names of columns or sheets look the same: but for case, blanks and unseen characters
+ * around them, and accents that a Macintosh writes as characters of their own.
+ */
+export function lookAlike(one: string, other: string): boolean {
+  return plainName(one) === plainName(other)
+}
+
+function plainName(name: string): string {
+  return composed(bareText(name)).toLowerCase()
 }
 
 /**

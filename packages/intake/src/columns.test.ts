@@ -101,6 +101,15 @@ describe('columns of exports', () => {
     expect(rows.map(({ kind }) => kind)).toEqual(['billable', 'billable'])
   })
 
+  it.each([
+    ['Adresse e\u0301lectronique', 'adresse \u00e9lectronique'],
+    ['\u202bבית\u202c', 'בית'],
+    [' Privat\u200b', 'privat'],
+  ])('a column is mapped by what its name %j looks like', async (name, asked) => {
+    const { file } = await readBytes(`x,${name}\n1,a@b.example\n`, { mapping: { email: asked } })
+    expect(file.mapping.email).toMatchObject({ column: 1, header: name })
+  })
+
   it('a mapping by the client takes precedence', async () => {
     const text = 'Email,Private,ID\na@b.example,c@d.example,x1\n'
     const { rows } = await readBytes(text, { mapping: { email: 'private', ref: 2 } })

@@ -1,7 +1,7 @@
 import { fieldsOf, MAPPED_FIELDS, unknownMapping } from '@plumbline/contract/batch-request'
 import { CHECKS, checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { ColumnGuess, ColumnRoles } from './columns.ts'
-import { wordsOf } from './column-names.ts'
+import { lookAlike, wordsOf } from './column-names.ts'
 import { IntakeError } from './intake-error.ts'
 
 /** A field that a column can be mapped to. */
@@ -73,7 +73,7 @@ function askedColumn(field: string, asked: string | number, source: MappingSourc
     )
   }
   const exact = columnsNamed(header, (name) => name === asked)
-  const found = exact.length > 0 ? exact : columnsNamed(header, (name) => alike(name, asked))
+  const found = exact.length > 0 ? exact : columnsNamed(header, (name) => lookAlike(name, asked))
   const [column] = found
   if (column === undefined) {
     throw new IntakeError(
@@ -92,10 +92,6 @@ function askedColumn(field: string, asked: string | number, source: MappingSourc
 
 function columnsNamed(header: readonly string[], fits: (name: string) => boolean): number[] {
   return header.flatMap((name, column) => (fits(name) ? [column] : []))
-}
-
-function alike(a: string, b: string): boolean {
-  return a.trim().toLowerCase() === b.trim().toLowerCase()
 }
 
 function foundMapping({ product, roles, columns, header }: MappingSource): ColumnMapping {

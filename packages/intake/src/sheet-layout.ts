@@ -1,4 +1,5 @@
 import { checksOf } from '@plumbline/contract/products'
+import { lookAlike } from './column-names.ts'
 import { findRoles } from './columns.ts'
 import type { BatchFileOptions, FoundLayout } from './file-layout.ts'
 import { IntakeError } from './intake-error.ts'
@@ -47,11 +48,10 @@ export async function findSheet(
 }
 
 function sheetNamed(sheets: readonly Sheet[], asked: string | number): Sheet {
-  const plain = (name: string): string => name.normalize('NFC').trim().toLowerCase()
   const text = String(asked)
   const found =
     sheets.find(({ name }) => name === text) ??
-    sheets.find(({ name }) => plain(name) === plain(text)) ??
+    sheets.find(({ name }) => lookAlike(name, text)) ??
     (/^\d{1,5}$/.test(text) ? sheets[Number(text) - 1] : undefined)
   if (found !== undefined) return found
   const names = sheets.slice(0, 20).map(({ name }) => JSON.stringify(name.slice(0, 60)))

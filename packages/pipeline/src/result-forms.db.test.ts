@@ -100,6 +100,8 @@ test('columns are the requested ones, in their order, by name, number or group',
   const [names, first] = await tableOf(harness, id, { columns })
   expect(names).toEqual(['result.advice', 'last, first', 'email', 'result.row'])
   expect(first?.slice(1)).toEqual(['x', 'user0@example.com', '1'])
+  const [alike] = await tableOf(harness, id, { columns: ['Email', '\u200elast, first '] })
+  expect(alike).toEqual(['email', 'last, first'])
   const [all] = await tableOf(harness, id, {})
   const [sides] = await tableOf(harness, id, { columns: ['result', 'input'] })
   expect(sides).toEqual([...(all?.slice(3) ?? []), ...(all?.slice(0, 3) ?? [])])

@@ -2,6 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { checksOf } from '@plumbline/contract/products'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { ChunkCells } from './codec.ts'
+import { lookAlike } from '@plumbline/intake/column-names'
 import { jsonCells } from '@plumbline/intake/json-row'
 import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './result-columns.ts'
 import type { CellKind } from './sheet-cell.ts'
@@ -48,7 +49,8 @@ export function tableColumns(
       ours.find((each) => each.name === name) ??
       (name === ROW_COLUMN.name ? rowNumber : undefined) ??
       own.find((each) => each.name === name) ??
-      (/^\d{1,4}$/.test(name) ? own[Number(name)] : undefined)
+      (/^\d{1,4}$/.test(name) ? own[Number(name)] : undefined) ??
+      own.find((each) => lookAlike(each.name, name))
     if (column !== undefined) return [column]
     throw new Problem('bad_request', noSuchColumn(name, ours))
   }
