@@ -57,13 +57,7 @@ export async function admit(
   const taken = access.calls.take(caller.accountId, caller)
   const rate = taken instanceof Promise ? await taken : taken
   context.rate = rate
-  refuseSuspended(caller)
-  if (!caller.hasTestKeys && caller.mode === 'test') {
-    throw new Problem(
-      'forbidden',
-      'The plan of this account has no test keys; upgrade, or use the live key.',
-    )
-  }
+  refuseStanding(caller)
   if (!rate.granted) {
     throw new Problem('too_many_requests', MESSAGES.too_many_requests, {
       limit: 'rate',
@@ -92,6 +86,16 @@ export async function admit(
 async function whoCalls(access: Access, req: Request, key: string | undefined): Promise<Caller> {
   if (comesWithSession(access, req)) return await sessionCaller(access, req)
   return await findCaller(access, networkOf(req.ip ?? ''), key)
+}
+
+/** Refuses calls that the account may not make as it stands, with any key or session of that mode. */
+function refuseStanding(caller: Caller): void {
+  refuseSuspended(caller)
+  if (caller.hasTestKeys || caller.mode === 'live') return
+  throw new Problem(
+    'forbidden',
+    'The plan of this account has no test keys; upgrade, or use the live key.',
+  )
 }
 
 /** Refuses calls of a suspended or closed account (decision 44). */
@@ -127,12 +131,18 @@ export async function isStillAdmitted(access: Access, req: Request): Promise<boo
 }
 
 /**
- * Refuses a request whose key or session ended since it was admitted: a large body may take hours
- * to arrive.
+ * Refuses a request whose key or session ended since it was admitted, or may not do this any more:
+ * a large body may take hours to arrive. The caller of the request is from then on as it is now.
  */
-export async function refuseRevoked(access: Access, req: Request): Promise<void> {
-  if (await isStillAdmitted(access, req)) return
-  throw comesWithSession(access, req) ? endedSession() : invalidKey()
+export async function refuseRevoked(access: Access, req: Request, res: Response): Promise<void> {
+  const context = requestContextOf(res)
+  const key = bearer(req.headers.authorization)
+  const caller =
+    key === undefined ? await sessionCaller(access, req) : await access.apiKeys.find(key)
+  if (caller === undefined) throw invalidKey()
+  if (caller.accountId !== context.caller?.accountId) throw endedSession()
+  refuseStanding(caller)
+  context.caller = caller
 }
 
 /**
@@ -146,9 +156,9 @@ export function isLate(res: Response): boolean {
   return performance.now() - requestContextOf(res).startedAt >= LATE_MS
 }
 
-/** Refuses a late request if its key or session has ended since it was admitted. */
+/** Refuses a late request whose key or session has ended since, or may not do this any more. */
 export async function refuseLate(access: Access, req: Request, res: Response): Promise<void> {
-  if (isLate(res)) await refuseRevoked(access, req)
+  if (isLate(res)) await refuseRevoked(access, req, res)
 }
 
 /**

@@ -5,7 +5,8 @@ import { readJson } from './body.ts'
 
 /**
  * Reads the JSON body of an admitted request, as `readJson` does; a body has half a minute to
- * arrive, so the request is refused if its key or session ended meanwhile.
+ * arrive, so the request is refused if its key or session ended meanwhile, or may not do this any
+ * more.
  */
 export async function readAdmittedJson(
   access: Access,

@@ -14,7 +14,12 @@ const HOOK = { url: 'https://hooks.example/', events: ['batch.completed'] }
 
 let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openApiHarness({ REQUESTS_PER_ACCOUNT: '1', RATE_LIMIT_BURST: '10000' })
+  stage = await openApiHarness({
+    REQUESTS_PER_ACCOUNT: '1',
+    RATE_LIMIT_BURST: '10000',
+    SIGN_UPS_PER_NETWORK: '100',
+    SIGN_UPS_PER_MAIL_DOMAIN: '100',
+  })
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
@@ -74,6 +79,21 @@ test.each([
   expect(await stage.metering.remaining(account.id)).toBe(before)
   expect([await countOf('webhook_endpoints'), await countOf('erasures')]).toEqual([0, 0])
 })
+
+test.each([
+  ['suspended', "update accounts set status = 'suspended'"],
+  ['on a plan without test keys', "update accounts set plan = 'free'"],
+])(
+  'a request of an account that is %s since, before its body came, is refused',
+  async (_, change) => {
+    const account = await stage.account({ plan: 'pro' })
+    using held = await heldBack('/v1/webhooks', `Authorization: Bearer ${account.test}`, HOOK)
+    await stage.db.pool.query(`${change} where id = $1`, [account.id])
+    await refusedWith(403, (path, init) => stage.call(path, { key: account.test, ...init }))
+    expect(await held.statusOfRest()).toBe(403)
+    expect(await countOf(`webhook_endpoints where account_id = '${account.id}'`)).toBe(0)
+  },
+)
 
 test('a request whose key was revoked while it waited for another is refused', async () => {
   const account = await stage.account()
@@ -137,4 +157,33 @@ test('a request of a session that ended, or lost its role, before its body came 
     expect(await held.statusOfRest()).toBe(status)
   }
   expect(await countOf('api_keys')).toBe(before)
+})
+
+test.each([
+  [
+    'an erasure of an owner who is a member since',
+    '/v1/erase',
+    "update members set role = 'member'",
+  ],
+  [
+    'a change by a member of an account that asks for a second factor since',
+    '/v1/webhooks',
+    'update accounts set requires_second_factor = true',
+  ],
+])('%s, before its body came, is refused', async (_, path, change) => {
+  const browser = openBrowser(stage)
+  const email = `${crypto.randomUUID()}@company.example`
+  await browser.app('signUp', { name: 'Bea', email, password })
+  const { json } = await browser.app('readSession')
+  const id = json.account?.id ?? ''
+  const header = `Cookie: ${browser.cookie}\r\nSec-Fetch-Site: same-origin`
+  const body = path === '/v1/erase' ? { email: ['ada@example.com'] } : HOOK
+  using held = await heldBack(path, header, body)
+  const where = change.includes('members') ? 'account_id' : 'id'
+  await stage.db.pool.query(`${change} where ${where} = $1`, [id])
+  // It empties the cache of sessions, and waits for no other request.
+  await openBrowser(stage).app('signOut')
+  expect(await held.statusOfRest()).toBe(403)
+  expect(await countOf(`erasures where account_id = '${id}'`)).toBe(0)
+  expect(await countOf(`webhook_endpoints where account_id = '${id}'`)).toBe(0)
 })

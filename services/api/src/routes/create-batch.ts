@@ -74,7 +74,7 @@ async function submitOnce(
   file: IncomingFile,
 ): Promise<void> {
   try {
-    await refuseRevoked(ctx.access, req)
+    await refuseRevoked(ctx.access, req, res)
     const response = await withIdempotency(
       ctx.idempotency,
       req,

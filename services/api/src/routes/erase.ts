@@ -17,7 +17,7 @@ import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery, refuseQuery } from '../query.ts'
-import type { Caller } from '../request-context.ts'
+import { callerOf, type Caller } from '../request-context.ts'
 import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { readOnceBody, respondOnce } from './respond-once.ts'
@@ -25,9 +25,11 @@ import { readOnceBody, respondOnce } from './respond-once.ts'
 /** `POST /v1/erase`: begins to erase values from everything that is stored for the account. */
 export function erase(ctx: Context): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
-    refuseOthers(owner)
+    refuseOthers(await admit(ctx.access, req, res, { spends: false }))
     const wanted = await readOnceBody(ctx, req, res, eraseRequest, boundsOf(ctx))
+    // The role may have changed before the body came.
+    const owner = callerOf(res)
+    refuseOthers(owner)
     const { accountId, mode } = owner
     await respondOnce<ErasureView>(ctx, req, res, {
       sameAs: wanted,

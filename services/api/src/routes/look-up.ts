@@ -38,7 +38,7 @@ export function lookUp(ctx: Context, product: Product): Handler {
     )
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
-    if (isLate(res)) await ctx.database.orRefused(refuseRevoked(ctx.access, req))
+    if (isLate(res)) await ctx.database.orRefused(refuseRevoked(ctx.access, req, res))
     const request = readRequest(product, body)
     refuseKeyShape(req)
     const isLater = prefersAsync(req)
