@@ -3,9 +3,11 @@ import { connect } from 'node:net'
 import { lockAccount } from '@plumbline/db/accounts'
 import { inTransaction } from '@plumbline/db/database'
 import { removeMember } from '@plumbline/db/people/members'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser } from '@plumbline/testkit/api/browser'
-import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { openApiHarness, type ApiHarness, type ApiResponse } from '@plumbline/testkit/api/harness'
 import { PATIENT } from '@plumbline/testkit/patience'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LATE_MS } from './access.ts'
 
@@ -94,6 +96,46 @@ test.each([
     expect(await countOf(`webhook_endpoints where account_id = '${account.id}'`)).toBe(0)
   },
 )
+
+test('a wait for a lookup ends with a refusal if the key is revoked meanwhile', async () => {
+  const account = await stage.account()
+  const begun = await stage.call('/v1/email', {
+    key: account.live,
+    body: { email: 'ada@example.com' },
+    headers: { prefer: 'respond-async' },
+  })
+  const { id } = Object.assign({ id: '' }, begun.json)
+  const waiting = stage.call(`/v1/lookups/${id}?wait=30`, { key: account.live })
+  await revoke(account)
+  const done = "update batches set status = 'failed' where is_lookup and account_id = $1"
+  await allowAnyTransition(stage.db)
+  await stage.db.pool.query(done, [account.id])
+  expect((await waiting).status).toBe(401)
+})
+
+test('a comparison is refused if the key is revoked while both batches are read', async () => {
+  const account = await stage.account()
+  const key = account.live
+  const ids: string[] = []
+  for (const email of ['ada@example.com', 'bob@example.com']) {
+    const body = { product: 'email', start: false, records: [{ email }] }
+    const { json } = await stage.call('/v1/batches', { key, body })
+    ids.push(Object.assign({ id: '' }, json).id)
+  }
+  await allowAnyTransition(stage.db)
+  const ended = "update batches set status = 'completed' where account_id = $1"
+  await stage.db.pool.query(ended, [account.id])
+  const path = `/v1/batches/${ids[0]}/compare?with=${ids[1]}`
+  expect((await stage.call(path, { key })).status).toBe(200)
+  let comparing: Promise<ApiResponse> | undefined
+  await inTransaction(stage.db, async (tx) => {
+    await sql`lock table batches in access exclusive mode`.execute(tx)
+    comparing = stage.call(path, { key })
+    await expect.poll(() => countOf(WAITING), PATIENT).toBeGreaterThan(0)
+    await revoke(account)
+  })
+  expect((await comparing)?.status).toBe(401)
+})
 
 test('a request whose key was revoked while it waited for another is refused', async () => {
   const account = await stage.account()

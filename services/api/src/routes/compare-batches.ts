@@ -1,7 +1,7 @@
 import { COMPARISON_FORMATS } from '@plumbline/contract/comparison'
 import { Problem } from '@plumbline/contract/problem'
 import { openComparison } from '@plumbline/pipeline/compare'
-import { admit, showBalance } from '../access.ts'
+import { admit, refuseLate, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
 import { requestContextOf } from '../request-context.ts'
@@ -34,6 +34,8 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
     }
     try {
       const opened = await openComparison(ctx.pipeline, owner, ids, request, turnOfClient)
+      // Reading both batches may have taken minutes.
+      await refuseLate(ctx.access, req, res)
       const { stream, fileName, contentType } = opened
       const kept = request.format === 'json' ? 'inline' : `attachment; filename="${fileName}"`
       const headers = headersWith(requestContextOf(res), {

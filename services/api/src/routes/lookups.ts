@@ -8,7 +8,7 @@ import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
 import { cancelBatch } from '@plumbline/pipeline/cancel'
 import { beginLookup as begin, noSuchLookup, readLookup as read } from '@plumbline/pipeline/lookup'
 import type { Request, Response } from 'express'
-import { admit, showBalance } from '../access.ts'
+import { admit, refuseLate, showBalance } from '../access.ts'
 import { inDoubt } from '../charge.ts'
 import { createCallLimit } from '../call-limit.ts'
 import type { Context } from '../context.ts'
@@ -97,7 +97,7 @@ const POLL_MS = 250
 
 /**
  * `GET /v1/lookups/{id}`: the state of an asynchronous lookup; with `wait`, once it has ended or
- * the time is over.
+ * the time is over. Whoever waits is judged again meanwhile, as during an event stream.
  */
 export function readLookup(ctx: Context): Handler {
   const { database } = ctx
@@ -119,7 +119,10 @@ export function readLookup(ctx: Context): Handler {
     let view = await database.orRefused(read(ctx.pipeline, owner, id))
     while (view.status === 'running' && performance.now() < until) {
       if (ctx.stopping.aborted || res.destroyed) break
-      if (await isOpen(id)) continue
+      const isRunning = await isOpen(id)
+      const judging = refuseLate(ctx.access, req, res)
+      await database.orRefused(judging, { isCached: true })
+      if (isRunning) continue
       view = await database.orRefused(read(ctx.pipeline, owner, id))
     }
     await database.orRefused(showBalance(ctx.access, res))
