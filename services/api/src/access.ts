@@ -122,10 +122,13 @@ async function isRepeat(
   return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key or session of an admitted request is still valid, by its cache. */
+/**
+ * Whether the key or session of an admitted request is still valid, by its cache, and its account
+ * active.
+ */
 export async function isStillAdmitted(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
-  if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined
+  if (key !== undefined) return (await access.apiKeys.find(key))?.status === 'active'
   const { caller } = req.res === undefined ? {} : requestContextOf(req.res)
   return await isStillSignedIn(access, req, caller?.accountId)
 }

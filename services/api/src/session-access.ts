@@ -69,6 +69,7 @@ export async function isStillSignedIn(
   const membership = (await sessionOf(access, req))?.membership
   if (membership === undefined || membership === null) return false
   if (accountId !== undefined && membership.accountId !== accountId) return false
+  if (membership.status !== 'active') return false
   return READING.includes(req.method) || isAtLeast(membership.role, 'member')
 }
 

@@ -1,5 +1,6 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { createKey, revokeKey } from '@plumbline/db/keys'
+import { suspendAccount } from '@plumbline/metering/administer'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   openApiHarness,
@@ -105,6 +106,17 @@ test('the stream of a revoked key ends without an event `end`', async () => {
   expect(text).toContain('event: batch')
   expect(text).not.toContain('event: end')
   expect((await open(account, id)).status).toBe(401)
+})
+
+test('the stream of an account that is suspended ends without an event `end`', async () => {
+  const account = await stage.account()
+  const id = await submit(account)
+  const response = await open(account, id)
+  await suspendAccount(stage.db, { actor: 'test', accountId: account.id, reason: null })
+  const text = await response.text()
+  expect(text).toContain('event: batch')
+  expect(text).not.toContain('event: end')
+  expect((await open(account, id)).status).toBe(403)
 })
 
 test('HEAD has the headers of the stream, and does not wait for its end', async () => {
