@@ -1,5 +1,5 @@
 import { APP_API, APP_PATHS, type AppPath } from '@plumbline/contract/app/paths'
-import { isAtLeast, type Role } from '@plumbline/contract/app/roles'
+import { isAtLeast, ROLES, type Role } from '@plumbline/contract/app/roles'
 import { openApiDocument } from '@plumbline/contract/openapi'
 import { createAccount } from '@plumbline/db/accounts'
 import { inTransaction } from '@plumbline/db/database'
@@ -8,10 +8,16 @@ import { insertInvitation, listInvitations } from '@plumbline/db/people/invitati
 import { addMember, listMembers } from '@plumbline/db/people/members'
 import { insertSession, listSessions, SESSION_IDLE_DAYS } from '@plumbline/db/people/sessions'
 import { insertUser } from '@plumbline/db/people/users'
+import { closeAccount, suspendAccount } from '@plumbline/metering/administer'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
 import { digestOfSecret, newSecret } from '@plumbline/people/secret'
-import { openApiHarness, type ApiResponse, type ApiHarness } from '@plumbline/testkit/api/harness'
+import {
+  openApiHarness,
+  type ApiHarness,
+  type ApiResponse,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 import { routesOf } from '../routes.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -54,14 +60,19 @@ function ofApp(): readonly Operation[] {
 }
 
 /**
- * The signed-in users: one of each role of our account, a viewer of it who makes no calls, and the
- * owner of another account.
+ * The signed-in users: one of each role of our account, a viewer of it who makes no calls, one who
+ * has left it, and the owners of another account and of one that is suspended.
  */
-type Who = Role | 'quiet' | 'other'
+type Who = Role | 'quiet' | 'former' | 'other' | 'suspended'
+
+const WHO: readonly Who[] = [...ROLES, 'quiet', 'former', 'other', 'suspended']
 
 let api: ApiHarness
 let accountId: string
 let others: { accountId: string; live: string }
+let suspended: HarnessAccount
+/** The key of an account that is closed since. */
+let closedKey: string
 let keys: { live: string; test: string; revoked: string }
 const users: Partial<Record<Who, string>> = {}
 /** Ids of objects of our account, by the path segment before them. */
@@ -81,8 +92,9 @@ beforeAll(async () => {
   const other = await createAccount(db, { email: 'b@company.example', plan: 'pro' })
   const otherKey = await createKey(db, { accountId: other.id, mode: 'live', service: 'svc' })
   others = { accountId: other.id, live: otherKey.key }
+  suspended = await api.account({ plan: 'pro' })
   await inTransaction(db, async (tx) => {
-    for (const role of ['owner', 'member', 'viewer', 'quiet', 'other'] as const) {
+    for (const role of WHO) {
       const email = `${role}@company.example`
       const user = await insertUser(tx, {
         name: role,
@@ -93,18 +105,24 @@ beforeAll(async () => {
       })
       if (user === undefined) throw new Error('no such user was made')
       users[role] = user.id
-      const member = role === 'other' ? others.accountId : accountId
-      await addMember(tx, {
-        accountId: member,
-        userId: user.id,
-        role: role === 'other' ? 'owner' : role === 'quiet' ? 'viewer' : role,
-      })
+      if (role === 'former') continue
+      const ofRole = ROLES.find((each) => each === role) ?? (role === 'quiet' ? 'viewer' : 'owner')
+      await addMember(tx, { accountId: shownTo(role), userId: user.id, role: ofRole })
     }
   })
+  await suspendAccount(db, { actor: 'test', accountId: suspended.id, reason: null })
+  const closed = await api.account()
+  closedKey = closed.live
+  await closeAccount(db, { actor: 'test', accountId: closed.id })
   ours = await makeOurs()
   endedCookies = await endSessions()
 })
 afterAll(() => api[Symbol.asyncDispose]())
+
+/** The account that a user's sessions show. */
+function shownTo(who: Who): string {
+  return who === 'other' ? others.accountId : who === 'suspended' ? suspended.id : accountId
+}
 
 /** Makes one object of each kind whose id occurs in a path. */
 async function makeOurs(): Promise<Readonly<Record<string, string>>> {
@@ -176,7 +194,7 @@ async function cookieOf(role: Who): Promise<string> {
     insertSession(tx, {
       digest,
       userId: users[role] ?? '',
-      accountId: role === 'other' ? others.accountId : accountId,
+      accountId: shownTo(role),
       network: '192.0.2.1',
       browser: 'test',
       proven: false,
@@ -239,6 +257,30 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
     test.each(['owner', 'member', 'viewer'] as const)('%s: as the role allows', async (role) => {
       const { status } = await call(one, { headers: { cookie: await cookieOf(role) } })
       expect(REFUSED.includes(status)).toBe(!mayCall(one, role))
+    })
+
+    test('a former member is refused whatever is not their own', async () => {
+      const { status } = await call(one, { headers: { cookie: await cookieOf('former') } })
+      if (isOpen || one.access === 'user') expect(REFUSED).not.toContain(status)
+      else expect(status).toBe(403)
+    })
+
+    test('keys and members of a suspended account are refused all that is not of the app', async () => {
+      const { live, test: testKey } = suspended
+      const cookie = await cookieOf('suspended')
+      for (const identity of [{ key: live }, { key: testKey }, { headers: { cookie } }]) {
+        const { status } = await call(one, identity)
+        if (!isApp) expect(status === 403).toBe(!isOpen)
+        // Their owner may look at it, and leave.
+        else if (identity.key !== undefined) expect(REFUSED.includes(status)).toBe(!isOpen)
+        else expect(status === 403).toBe(one.method !== 'GET' && !isOpen && one.access !== 'user')
+      }
+    })
+
+    test('a key of a closed account is refused', async () => {
+      const { status } = await call(one, { key: closedKey })
+      if (isOpen) expect(status).not.toBe(401)
+      else expect(status).toBe(401)
     })
 
     test('a session is refused on calls from another site', async () => {
