@@ -4,8 +4,8 @@ import { inTransaction } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
 import { addMember } from '@plumbline/db/people/members'
 import { insertSession } from '@plumbline/db/people/sessions'
-import { insertUser, setOperator } from '@plumbline/db/people/users'
-import { newSecret } from '@plumbline/people/secret'
+import { beginFactor, confirmFactor, insertUser, setOperator } from '@plumbline/db/people/users'
+import { digestOfSecret, newSecret } from '@plumbline/people/secret'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OPERATOR_ACTS } from './acts.ts'
@@ -58,8 +58,8 @@ beforeAll(async () => {
   const live = await createKey(api.db, { accountId, mode: 'live', service: 'svc' })
   keys = [live.key, account.test, old.key]
   await inTransaction(api.db, async (tx) => {
-    for (const name of [...ROLES, 'operator']) {
-      const email = `${name}@company.example`
+    for (const name of [...ROLES, 'operator', 'careful operator']) {
+      const email = `${name.replace(' ', '.')}@company.example`
       const account = { name, email, emailKey: email, passwordDigest: 'none', verified: true }
       const user = await insertUser(tx, account)
       if (user === undefined) throw new Error('no such user was made')
@@ -68,6 +68,10 @@ beforeAll(async () => {
       await addMember(tx, { accountId, userId: user.id, role })
     }
     await setOperator(tx, users.get('operator') ?? '', true)
+    const careful = users.get('careful operator') ?? ''
+    await setOperator(tx, careful, true)
+    await beginFactor(tx, careful, 'the encrypted secret, which nobody reads')
+    await confirmFactor(tx, careful, [digestOfSecret('a code')])
   })
 })
 afterAll(() => api[Symbol.asyncDispose]())
@@ -122,6 +126,12 @@ describe.each(ROUTES.map((route) => ({ name: `${route.method} ${route.path}`, ro
         expect(foreign.status).toBe(403)
       }
       expect([401, 403]).not.toContain((await ask(route, { cookie })).status)
+    })
+
+    test('an operator with a second factor acts only soon after it was shown', async () => {
+      const { status } = await ask(route, { cookie: await cookieOf('careful operator') })
+      expect(status === 403).toBe(route.method !== 'GET')
+      expect(status).not.toBe(401)
     })
 
     test('no operator page is on the public port', async () => {
