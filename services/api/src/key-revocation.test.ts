@@ -9,7 +9,7 @@ test('a database that is away is reported once by each download, and once more a
   const find = async (): Promise<object | undefined> => {
     checks += 1
     if (isAway) throw new Error('away')
-    return {}
+    return { status: 'active' }
   }
   const errors: unknown[] = []
   const ctx = {
