@@ -75,10 +75,14 @@ export async function blankDeliveries<P>(
   note: NotePage<P>,
 ): Promise<P | undefined> {
   const owner = { accountId: row.account_id, mode: row.mode }
-  const page = await pageOfOwnDeliveries(pipeline.db, owner, after?.[0] ?? '', ROWS_A_STEP)
-  const last = page.at(-1)
-  if (last === undefined) return undefined
-  const changed = page.flatMap(({ id, body, response_body: response, error }) => {
+  if (after?.length === 0) return undefined
+  const [, endpointId, createdAt, id] = after ?? []
+  const place =
+    endpointId === undefined || createdAt === undefined || id === undefined
+      ? null
+      : { endpointId, createdAt, id }
+  const { rows, next } = await pageOfOwnDeliveries(pipeline.db, owner, place, ROWS_A_STEP)
+  const changed = rows.flatMap(({ id, body, response_body: response, error }) => {
     const kept = {
       body: scrubText(body, scrub),
       responseBody: response === null ? null : scrubText(response, scrub),
@@ -89,7 +93,10 @@ export async function blankDeliveries<P>(
   })
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     for (const delivery of changed) await blankDelivery(tx, delivery)
-    return await note(tx, [last.id], changed.length)
+    // An earlier version reads a message's id first, and begins anew with an empty one, as is done
+    // here with the place of such a version.
+    const there = next === null ? [] : ['', next.endpointId, next.createdAt, next.id]
+    return await note(tx, there, changed.length)
   })
 }
 

@@ -388,6 +388,32 @@ test('a row whose address is erased before its check is charged for the number, 
   })
 })
 
+test('all webhook messages of an account are searched, also if an earlier version has begun', async () => {
+  await using harness = await openErasureHarness()
+  const { db } = harness.pipeline
+  const { accountId } = harness.owner
+  await db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+     select 'whk_000000000000000' || no, $1, 'https://a.example', '{batch.completed}', ''
+     from generate_series(1, 2) no`,
+    [accountId],
+  )
+  await db.pool.query(
+    `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
+     select 'dlv_' || substr(md5(no::text), 1, 16), 'whk_000000000000000' || 1 + no % 2, 'msg_' || no,
+       'batch.completed', '', '"to ada@gone.example"' from generate_series(1, 900) no`,
+  )
+  await harness.begin(TARGET)
+  await db.pool.query(
+    `update erasures set place = place || '{"step": "deliveries", "after": ["dlv_8"]}'`,
+  )
+  await harness.work()
+  const { rows } = await db.pool.query('select distinct body from webhook_deliveries')
+  expect(rows).toEqual([{ body: '"to "' }])
+  const { rows: receipts } = await db.pool.query('select status, counts from erasures')
+  expect(receipts).toMatchObject([{ status: 'completed', counts: { deliveries: 900 } }])
+})
+
 test('a waiting message about a batch is replaced by one with its name after the erasure', async () => {
   await using harness = await openErasureHarness()
   const { db } = harness.pipeline

@@ -9,7 +9,11 @@ import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
-import { pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
+import {
+  pageOfOwnDeliveries,
+  type OwnDeliveries,
+  type OwnDeliveryCursor,
+} from '@plumbline/db/webhooks/deliveries'
 import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
 import { readLedger } from '@plumbline/metering/ledger'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
@@ -99,15 +103,15 @@ async function* ledgerOf({ pipeline, owner }: ExportSource): AsyncGenerator<obje
 }
 
 async function* deliveriesOf({ pipeline, owner }: ExportSource): AsyncGenerator<object> {
-  for (let after = ''; ;) {
-    const page = await pageOfOwnDeliveries(pipeline.db, owner, after, PAGE)
-    for (const { attempts, type, status, ...rest } of page) {
+  for (let after: OwnDeliveryCursor | null = null; ;) {
+    const page: OwnDeliveries = await pageOfOwnDeliveries(pipeline.db, owner, after, PAGE)
+    for (const { attempts, type, status, ...rest } of page.rows) {
       const { id, created_at: at, url, body, response_status, response_body, error } = rest
       const told = { id, type, status, attempts, created_at: at, url, body }
       yield { ...told, response_status, response_body, error }
     }
-    after = page.at(-1)?.id ?? ''
-    if (page.length < PAGE) return
+    after = page.next
+    if (after === null) return
   }
 }
 

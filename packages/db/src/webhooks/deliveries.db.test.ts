@@ -3,6 +3,7 @@ import { WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
+import { insertBatch } from '../batches/rows.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
@@ -12,11 +13,13 @@ import {
   countDue,
   createTestDelivery,
   pageOfDeliveries,
+  pageOfOwnDeliveries,
   replayOne,
   replaySince,
   takeDue,
   type DeliveryRow,
   type DueDelivery,
+  type OwnDeliveryCursor,
 } from './deliveries.ts'
 import { changeWebhook, createWebhook, findWebhook, newWebhookId } from './endpoints.ts'
 
@@ -65,6 +68,62 @@ test('a page of failed messages does not read those of other states', async () =
     expect(failed.map(({ webhook_id }) => webhook_id)).toEqual(['msg_10000', 'msg_1'])
     expect((await rowsRead(tx, 'webhook_deliveries')) - before).toBeLessThan(100)
   })
+})
+
+test('a walk through all messages of an account reads each of them once', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const endpoints = [await stage.endpoint(accountId), await stage.endpoint(accountId)]
+  for (const endpointId of endpoints) await stage.send(endpointId, 5_000)
+  await stage.send(await stage.endpoint(await stage.account()), 5_000)
+  await stage.db.pool.query('vacuum analyze webhook_deliveries')
+  const owner = { accountId, mode: 'live' } as const
+  await inTransaction(stage.db, async (tx) => {
+    const before = await rowsRead(tx, 'webhook_deliveries')
+    const seen: string[] = []
+    for (let after: OwnDeliveryCursor | null | undefined; after !== null;) {
+      const page = await pageOfOwnDeliveries({ ...stage.db, kysely: tx }, owner, after ?? null, 200)
+      seen.push(...page.rows.map(({ id }) => id))
+      after = page.next
+    }
+    expect(new Set(seen).size).toBe(10_000)
+    expect(seen).toHaveLength(10_000)
+    expect((await rowsRead(tx, 'webhook_deliveries')) - before).toBeLessThan(25_000)
+  })
+})
+
+test('a test key walks through the messages about its own calls alone', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const endpointId = await stage.endpoint(accountId)
+  await stage.send(endpointId, 20)
+  await insertBatch(
+    stage.db,
+    {
+      id: 'bat_1',
+      account_id: accountId,
+      mode: 'test',
+      product: 'email',
+      explain: false,
+      charge_unknown: false,
+      auto_start: false,
+      retention_days: 1,
+      requested: '{}',
+      source_key: '',
+      file_bytes: 0,
+    } as Parameters<typeof insertBatch>[1],
+    null,
+  )
+  await stage.db.pool.query(
+    `update webhook_deliveries set subject = 'bat_1' where webhook_id in ('msg_3', 'msg_17')`,
+  )
+  const owner = { accountId, mode: 'test' } as const
+  const first = await pageOfOwnDeliveries(stage.db, owner, null, 10)
+  const second = await pageOfOwnDeliveries(stage.db, owner, first.next, 10)
+  const third = await pageOfOwnDeliveries(stage.db, owner, second.next, 10)
+  const names = [first, second, third].map((page) => page.rows.map((row) => row.webhook_id))
+  expect(names).toEqual([['msg_3'], ['msg_17'], []])
+  expect(third.next).toBe(null)
 })
 
 test('a message that has ended begins anew, one that waits keeps its attempts and is due at once', async () => {
