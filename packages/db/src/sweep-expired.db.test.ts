@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase } from './database.ts'
+import { openDatabase, type Db, type DbSession } from './database.ts'
 import { sweepExpired, sweepLongStored } from './sweep-expired.ts'
 
 test('everything that has expired is deleted, however much it is, and nothing else', async () => {
@@ -73,3 +73,33 @@ test('what was written before the clock was set back is due now, and nothing tha
     'k1',
   ])
 })
+
+test('a sweep reads no sessions but those that have ended', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await db.pool.query(`
+    insert into users (id, name, email, email_key, password_digest)
+    values ('usr_1', 'Ada', 'ada@example.com', 'ada@example.com', '')`)
+  await db.pool.query(`
+    insert into sessions (id, digest, user_id, ends_at, network, browser)
+    select 'ses_' || n, sha256(n::text::bytea), 'usr_1', now() + (n - 2) * interval '1 minute', '', ''
+    from generate_series(1, 20000) n`)
+  await db.pool.query('analyze sessions')
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    await sweepExpired({ ...db, pool: oneConnection(client) }, new AbortController().signal)
+    const { rows } = await client.query<{ read: number }>(`
+      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
+      from pg_stat_xact_user_tables where relname = 'sessions'`)
+    expect(rows[0]?.read).toBeLessThan(100)
+    expect((await client.query('select from sessions')).rowCount).toBe(19_998)
+  } finally {
+    client.release(true)
+  }
+})
+
+/** Safe because the sweeps only call `query`. */
+function oneConnection(client: DbSession): Db['pool'] {
+  return client as unknown as Db['pool']
+}

@@ -6,6 +6,7 @@ import {
 import type { Db } from './database.ts'
 import { KEY_HOURS } from './idempotency.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
+import { SESSION_IDLE_DAYS } from './people/sessions.ts'
 
 /** Maximum number of rows that one statement deletes. */
 const MAX_ROWS = 10_000
@@ -54,6 +55,18 @@ export async function sweepSurplusMessages(
   await runAll(db, [surplus], signal)
 }
 
+/**
+ * As `sweepExpired`, for sessions that have ended since they were not used. Reads all sessions, as
+ * an index of their last use would cost each use more than this, so it is run rarely. Their last use
+ * may be noted a little late.
+ */
+export async function sweepIdleSessions(db: Db, signal: AbortSignal): Promise<void> {
+  const idle = `delete from sessions where ctid = any(array(
+     select ctid from sessions where used_at < now() - interval '${SESSION_IDLE_DAYS} days 1 hour'
+      limit $1 for update skip locked))`
+  await runAll(db, [idle], signal)
+}
+
 async function runAll(db: Db, statements: readonly string[], signal: AbortSignal): Promise<void> {
   for (const statement of statements) {
     for (let isMore = true; isMore && !signal.aborted;) {
@@ -97,8 +110,7 @@ const SOON = [
      select ctid from live_replies where sent_at < now() - interval '1 minute'
       limit $1 for update skip locked))`,
   `delete from sessions where ctid = any(array(
-     select ctid from sessions where ends_at <= now() or used_at < now() - interval '30 days'
-      limit $1 for update skip locked))`,
+     select ctid from sessions where ends_at <= now() limit $1 for update skip locked))`,
   `delete from link_codes where ctid = any(array(
      select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
   `update webhook_deliveries set due_at = now() where ctid = any(array(

@@ -2,7 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepAccountless } from '@plumbline/db/people/sweep-accountless'
-import { sweepExpired, sweepLongStored, sweepSurplusMessages } from '@plumbline/db/sweep-expired'
+import {
+  sweepExpired,
+  sweepIdleSessions,
+  sweepLongStored,
+  sweepSurplusMessages,
+} from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
@@ -20,7 +25,10 @@ const FILES_EVERY_MS = 30 * 60_000
 /** Milliseconds between two deletions of data that is stored for days. */
 const LONG_STORED_EVERY_MS = 60_000
 
-/** Milliseconds between two searches for webhook messages beyond those that are kept. */
+/**
+ * Milliseconds between two searches for webhook messages beyond those that are kept, and for
+ * sessions without use.
+ */
 const SURPLUS_EVERY_MS = 30 * 60_000
 
 /** Milliseconds between two searches for users who have left all accounts. */
@@ -99,7 +107,11 @@ export async function runSweeps(
     ),
     every(LONG_STORED_EVERY_MS, ['long-stored', () => sweepLongStored(db, signal)]),
     every(ACCOUNTLESS_EVERY_MS, ['users without account', () => sweepAccountless(db, signal)]),
-    every(SURPLUS_EVERY_MS, ['surplus webhook messages', () => sweepSurplusMessages(db, signal)]),
+    every(
+      SURPLUS_EVERY_MS,
+      ['surplus webhook messages', () => sweepSurplusMessages(db, signal)],
+      ['idle sessions', () => sweepIdleSessions(db, signal)],
+    ),
     every(AUDIT_POLL_MS, ['ledger audit', () => auditAndLog(pipeline, signal)]),
   ])
 }

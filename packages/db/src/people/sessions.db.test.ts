@@ -2,7 +2,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { inTransaction, openDatabase } from '../database.ts'
-import { sweepExpired } from '../sweep-expired.ts'
+import { sweepExpired, sweepIdleSessions } from '../sweep-expired.ts'
 import { findSession, insertSession, noteSessionsUsed } from './sessions.ts'
 import { insertUser } from './users.ts'
 
@@ -10,17 +10,19 @@ test('a session ends after 7 days without use and after 30 days, used or not', a
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   const digest = randomBytes(32)
-  const id = await inTransaction(db, async (tx) => {
-    const user = await insertUser(tx, {
+  const user = await inTransaction(db, (tx) =>
+    insertUser(tx, {
       name: 'Ada',
       email: 'ada@example.com',
       emailKey: 'ada@example.com',
       passwordDigest: 'none',
       verified: true,
-    })
-    const of = { userId: user?.id ?? '', accountId: null, network: '', browser: '' }
-    return await insertSession(tx, { ...of, digest, proven: false })
-  })
+    }),
+  )
+  const of = { userId: user?.id ?? '', accountId: null, network: '', browser: '' }
+  const insertOne = (): Promise<string> =>
+    inTransaction(db, (tx) => insertSession(tx, { ...of, digest, proven: false }))
+  const id = await insertOne()
   const age = async (created: string, used: string): Promise<boolean> => {
     await db.pool.query(
       `update sessions set created_at = now() - $1::interval, used_at = now() - $2::interval,
@@ -37,6 +39,13 @@ test('a session ends after 7 days without use and after 30 days, used or not', a
   await age('6 days', '6 days')
   await noteSessionsUsed(db, [id])
   expect((await findSession(db, digest))?.usedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
+  await age('8 days', '167 hours')
+  await sweepIdleSessions(db, new AbortController().signal)
+  expect((await db.pool.query('select from sessions')).rowCount).toBe(1)
+  await age('8 days', '170 hours')
+  await sweepIdleSessions(db, new AbortController().signal)
+  expect((await db.pool.query('select from sessions')).rowCount).toBe(0)
+  await insertOne()
   await age('31 days', '1 minute')
   await sweepExpired(db, new AbortController().signal)
   expect((await db.pool.query('select from sessions')).rowCount).toBe(0)
