@@ -60,6 +60,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0141_pages_of_history.sql': '9a07d45a18b0858f710329746010811e77e8652b93c5cf75e2a04f59686b80c0',
   '0142_records_prepaid.sql': '5ec9be839976d3593e9a9ac84c4962d0ea95786ba018a0bf852cb8cdc1daf621',
   '0143_webhook_pauses.sql': 'e84fb77376ebcca6d7d4a65e3fdc966fb1a2614e8c87c49a5c90a2f70982e92d',
+  '0144_expired_mails.sql': 'efe3a957c64437854b74fa41682cdeba008d9aebf503e4c4a0287940bce291a7',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {
