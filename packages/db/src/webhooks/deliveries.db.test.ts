@@ -126,6 +126,45 @@ test('a test key walks through the messages about its own calls alone', async ()
   expect(third.next).toBe(null)
 })
 
+test('messages that are due later are not read when others are taken or counted', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 5_000)
+  await stage.db.pool.query(`update webhook_deliveries set due_at = now() + interval '1 hour'`)
+  await stage.db.pool.query(
+    `update webhook_deliveries set due_at = now() where webhook_id = 'msg_7'`,
+  )
+  await stage.db.pool.query('vacuum analyze webhook_deliveries')
+  const read = async (work: (db: Db) => Promise<unknown>): Promise<number> => {
+    const client = await stage.db.pool.connect()
+    const count = async (): Promise<number> => {
+      const { rows } = await client.query<{ read: number }>(`
+        select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
+        from pg_stat_xact_user_tables where relname = 'webhook_deliveries'`)
+      return rows[0]?.read ?? 0
+    }
+    try {
+      await client.query('begin')
+      const before = await count()
+      // Safe because only `query` is called.
+      await work({ ...stage.db, pool: client as unknown as Db['pool'] })
+      return (await count()) - before
+    } finally {
+      client.release(true)
+    }
+  }
+  const taking = await read(async (db) => {
+    const { due } = await takeDue(db, { ...WANTED, most: 1 })
+    expect(due.map(({ webhookId }) => webhookId)).toEqual(['msg_7'])
+  })
+  expect(taking).toBeLessThan(50)
+  await inTransaction(stage.db, async (tx) => {
+    const before = await rowsRead(tx, 'webhook_deliveries')
+    expect(await countDue(tx, endpointId, 1_000)).toBe(1)
+    expect((await rowsRead(tx, 'webhook_deliveries')) - before).toBeLessThan(50)
+  })
+})
+
 test('a message that has ended begins anew, one that waits keeps its attempts and is due at once', async () => {
   await using stage = await openStage()
   const endpointId = await stage.endpoint(await stage.account())

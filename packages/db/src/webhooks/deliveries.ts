@@ -163,12 +163,15 @@ async function makeDue(tx: Tx, which: RawBuilder<unknown>, most: number): Promis
   return rows[0]?.count ?? 0
 }
 
+/** The current time as a value that ends a search in an index, as the function itself does not. */
+const NOW = sql`(select clock_timestamp())`
+
 /** How many messages of an endpoint are due and not under way, counted up to `most`. */
 export async function countDue(db: Db | Tx, endpointId: string, most: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from (
       select from webhook_deliveries
-      where endpoint_id = ${endpointId} and status = 'pending' and due_at <= clock_timestamp()
+      where endpoint_id = ${endpointId} and status = 'pending' and due_at <= ${NOW}
       limit ${most}) due
   `.execute(queriesOf(db))
   return rows[0]?.count ?? 0
@@ -220,8 +223,11 @@ const TAKE_DUE = `
       row_number() over (partition by e.account_id, e.is_failing order by d.due_at) as place
     from endpoints e, lateral (
       select id, due_at from webhook_deliveries
-      where endpoint_id = e.id and status = 'pending' and due_at <= clock_timestamp()
-      order by due_at limit e.room) d
+      -- A range of the index of endpoints, which ends at the time as a subquery gives it: no
+      -- message that is due later is read, nor those of other endpoints.
+      where status = 'pending' and (endpoint_id, due_at) >= (e.id, '-infinity')
+        and (endpoint_id, due_at) <= (e.id, (select clock_timestamp()))
+      order by endpoint_id, due_at limit e.room) d
   ), ordered as (
     select *, row_number() over (partition by is_failing order by place - account_room, due_at)
       as turn
