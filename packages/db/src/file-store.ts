@@ -77,7 +77,9 @@ export async function takeRemovals(db: Db, most: number): Promise<readonly strin
      set attempts = attempts + 1,
        next_at = clock_timestamp() + least($2, 30 * power(2, least(attempts, 10))) * interval '1 second'
      where key in (
-       select key from file_removals where next_at <= clock_timestamp()
+       select key from file_removals
+       -- A subquery, so that none that is due later is read: after an outage of the store there are many.
+       where next_at <= (select clock_timestamp())
        order by next_at limit $1 for update skip locked)
      returning key`,
     [most, LONGEST_REST_SECONDS],
