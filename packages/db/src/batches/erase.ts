@@ -118,8 +118,8 @@ export async function lockExpiring(
   tx: Tx,
   failed: readonly string[],
 ): Promise<BatchRow | undefined> {
-  // The time is a subquery, so that the index ends the search at it: compared with the function itself
-  // every batch and lookup that is kept would be read, in each sweep.
+  // The time is a subquery, so that the index ends the search at it: compared with the function
+  // itself every batch and lookup that is kept would be read, in each sweep.
   const { rows } = await sql<{ id: string }>`
     select id from batches
     where expires_at <= (select clock_timestamp()) and status in ${sql.raw(sqlStates(RETAINED_STATES))}
