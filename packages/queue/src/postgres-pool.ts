@@ -60,7 +60,7 @@ export function openQueuePool({
   onError: report,
 }: QueuePoolOptions): QueuePool {
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
+    connectionString: pooled ? databaseUrl : withOptions(databaseUrl, optionsOf(SESSION)),
     max: poolSize,
     // On a busy machine a new connection takes longer than calls wait for the server.
     min: 1,
@@ -69,7 +69,6 @@ export function openQueuePool({
     connectionTimeoutMillis: 10_000,
     query_timeout: QUERY_MS,
     application_name: 'plumbline queue',
-    ...(pooled ? {} : { options: optionsOf(SESSION) }),
   })
   const onError = (error: Error): void => {
     if (!pool.ending) report(error)
@@ -139,6 +138,16 @@ function inTransactions(pool: pg.Pool): Query {
       throw error
     }
   }
+}
+
+/**
+ * Adds options of the session to those of an address. Given beside it they would have no effect: of
+ * two values the driver takes that of the address.
+ */
+function withOptions(url: string, options: string): string {
+  const at = url.indexOf('?')
+  const own = at === -1 ? [] : new URLSearchParams(url.slice(at)).getAll('options').slice(-1)
+  return `${url}${at === -1 ? '?' : '&'}options=${encodeURIComponent([...own, options].join(' '))}`
 }
 
 function optionsOf(session: Readonly<Record<string, string>>): string {
