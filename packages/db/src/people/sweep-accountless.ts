@@ -3,7 +3,7 @@ import { inTransaction, type Db } from '../database.ts'
 import { removeAccountless } from './members.ts'
 
 /** Days after which a user who was removed from the last account is deleted. */
-export const ACCOUNTLESS_DAYS = 30
+const ACCOUNTLESS_DAYS = 30
 
 /** Maximum number of users that one statement finds. */
 const MAX_USERS = 1_000
