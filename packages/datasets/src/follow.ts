@@ -24,11 +24,12 @@ export async function follow<T>(
   let fault: string | null = null
   const change = async (): Promise<void> => {
     const nowStamp = await stamp()
-    const broken = fault !== null && nowStamp !== readStamp
-    if (nowStamp === triedStamp && (fault === null || broken)) return
+    const isTried = nowStamp === triedStamp
     triedStamp = nowStamp
+    if (nowStamp === readStamp) fault = null
+    if (nowStamp === readStamp || isTried) return
     try {
-      if (nowStamp !== readStamp) value = await load()
+      value = await load()
     } catch (error) {
       if (isUnread(error)) triedStamp = readStamp
       throw error
