@@ -219,11 +219,7 @@ async function askBatch(
   const left = new Map<string, LookupAnswer>()
   let wanted = batch
   for (let tries = 1; wanted.length > 0; tries++) {
-    if (options.caller.stop.aborted) {
-      for (const number of wanted) left.set(number, STOPPED)
-      return left
-    }
-    const closed = await whyNotAsked(options, provider)
+    const closed = options.caller.stop.aborted ? STOPPED : await whyNotAsked(options, provider)
     if (closed !== null) {
       for (const number of wanted) left.set(number, closed)
       return left

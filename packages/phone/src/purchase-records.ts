@@ -1,4 +1,5 @@
 import type { Json } from '@plumbline/contract/outcome'
+import { fieldsOf, flagOf, textOf } from './hlr/json.ts'
 import type { HlrResult } from './hlr/provider.ts'
 
 /** A result as it is stored. */
@@ -71,29 +72,13 @@ export function readIntent(value: Json): Intent {
   }
 }
 
-function fieldsOf(value: Json | undefined): { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !isList(value) ? value : {}
-}
-
-function isList(value: object): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
-function textOf(value: Json | undefined): string | null {
-  return typeof value === 'string' ? value : null
-}
-
-function flagOf(value: Json | undefined): boolean | null {
-  return typeof value === 'boolean' ? value : null
-}
-
-function lineTypeOf(value: Json | undefined): HlrResult['lineType'] {
+function lineTypeOf(value: unknown): HlrResult['lineType'] {
   return value === 'mobile' || value === 'landline' || value === 'voip' || value === 'unknown'
     ? value
     : null
 }
 
-function isConnectivity(value: Json | undefined): value is HlrResult['connectivity'] {
+function isConnectivity(value: unknown): value is HlrResult['connectivity'] {
   return (
     value === 'connected' ||
     value === 'absent' ||
