@@ -1,28 +1,22 @@
 import type { LookupView } from '@plumbline/contract/lookup'
+import { backends } from '@plumbline/testkit/backends'
 import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { startReceiver } from '@plumbline/testkit/webhook-receiver'
-import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-describe.each([
-  { name: 'postgres', onRedis: false },
-  ...(WITHOUT_REDIS ? [] : [{ name: 'redis', onRedis: true }]),
-])('on $name', ({ onRedis }) => {
+describe.each(backends())('on $name', ({ redisUrl }) => {
   const stack = new AsyncDisposableStack()
   let service: TestService
 
   beforeAll(async () => {
-    const redis = onRedis ? await startRedis() : null
-    stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
     service = stack.use(
       await startService({
         databaseUrl: database.url,
-        redisUrl: redis?.url,
+        redisUrl,
         workers: [['email', 'ip', 'batch', '--later']],
         env: { EGRESS_ALLOW: '127.0.0.1/32', LOOKUPS_LIMIT: '3' },
       }),

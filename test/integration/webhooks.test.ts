@@ -9,6 +9,7 @@ import type {
   WebhookView,
   WebhookWithSecret,
 } from '@plumbline/contract/webhook'
+import { backends } from '@plumbline/testkit/backends'
 import {
   formOf,
   runBatch,
@@ -18,33 +19,26 @@ import {
   type Caller,
 } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
-import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 /** Credits of an account of these tests. */
 const CREDITS = 2_000
 
-describe.each([
-  { name: 'postgres', onRedis: false },
-  ...(WITHOUT_REDIS ? [] : [{ name: 'redis', onRedis: true }]),
-])('on $name', ({ onRedis }) => {
+describe.each(backends())('on $name', ({ redisUrl }) => {
   const stack = new AsyncDisposableStack()
   let service: TestService
 
   beforeAll(async () => {
-    const redis = onRedis ? await startRedis() : null
-    stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
     const folder = await mkdtemp(join(tmpdir(), 'plumbline-webhooks-'))
     stack.defer(() => rm(folder, { recursive: true, force: true }))
     service = stack.use(
       await startService({
         databaseUrl: database.url,
-        redisUrl: redis?.url,
+        redisUrl,
         workers: [['email', 'batch']],
         env: {
           EGRESS_ALLOW: '127.0.0.1/32',
