@@ -34,7 +34,11 @@ describe.skipIf(!canRunChromium())('the app', () => {
     stack = new AsyncDisposableStack()
     // No worker checks phones, so that a batch with phones runs until the end of the tests.
     started = stack.use(
-      await startWebService({ backend, kinds: ['email', 'ip', 'domain', 'batch'] }),
+      await startWebService({
+        backend,
+        kinds: ['email', 'ip', 'domain', 'batch'],
+        env: { UPLOAD_LIMIT_ROWS: '400000' },
+      }),
     )
     window = stack.use(await openWindow(started.service.url))
     user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
@@ -66,6 +70,14 @@ describe.skipIf(!canRunChromium())('the app', () => {
     })
     await look(operator, operatorPagesOf(user.accountId))
     expect([...problems, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
+  })
+
+  test('the page for a new batch tells the limits of the account', async () => {
+    const { page } = window
+    await page.goto('/app/batches/new')
+    const file = page.getByLabel('File', { exact: true })
+    const hint = page.locator(`[id="${await file.getAttribute('aria-describedby')}"]`)
+    await expect.poll(() => hint.textContent()).toMatch(/ MB and 400.000 rows at most\.$/)
   })
 
   test('has no violation found by axe on the pages of an account without data', async () => {

@@ -1,9 +1,13 @@
+import type { AccountView } from '@plumbline/contract/account'
+import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { accountQuery } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CountryField } from '../../components/country-field.tsx'
 import { Field, TextField } from '../../components/field.tsx'
 import { Notice } from '../../components/page.tsx'
+import * as format from '../../format.ts'
 
 /** The file to upload and its options, besides the product. */
 export interface Chosen {
@@ -47,6 +51,7 @@ export function ChooseFile({
 function DropZone({ onFile }: { readonly onFile: (file: File | undefined) => void }): JSX.Element {
   const id = useId()
   const box = useRef<HTMLDivElement>(null)
+  const limits = useQuery(accountQuery).data?.limits
   const { isOver, isMany } = useDrop((file) => {
     // A drop while another is being sent does not stop that.
     if (box.current?.closest('[hidden]') === null) onFile(file)
@@ -68,12 +73,19 @@ function DropZone({ onFile }: { readonly onFile: (file: File | undefined) => voi
           }}
         />
         <div id={`${id}-below`} class="hint">
-          Or drop it on this page. CSV, TSV, Excel, OpenDocument, text or NDJSON, also zipped; 512
-          MB and 5,000,000 rows at most. It is sent as soon as it is chosen.
+          Or drop it on this page. CSV, TSV, Excel, OpenDocument, text or NDJSON, also zipped. It is
+          sent as soon as it is chosen.
+          {/* A line of its own from the start, so that nothing moves when they are known. */}
+          <br />
+          {limits === undefined ? '\u00A0' : limitsText(limits)}
         </div>
       </div>
     </div>
   )
+}
+
+function limitsText({ upload_bytes: bytes, upload_rows: rows }: AccountView['limits']): string {
+  return `${format.size(bytes)} and ${format.counted(rows, 'row')} at most.`
 }
 
 /**
