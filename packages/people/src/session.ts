@@ -1,5 +1,5 @@
 import type { Tx } from '@plumbline/db/database'
-import { insertSession } from '@plumbline/db/people/sessions'
+import { insertSession, type UserSession } from '@plumbline/db/people/sessions'
 import { membershipsOf } from '@plumbline/db/people/members'
 import { newSecret } from './secret.ts'
 import type { Visitor } from './people.ts'
@@ -12,6 +12,14 @@ export interface BegunSession {
 
 /** Minutes for which the check of a second factor is valid. */
 export const PROVEN_MINUTES = 15
+
+/** Whether a user must show the second factor again before an act that needs it. */
+export function needsProof({
+  hasFactor,
+  provenAt,
+}: Pick<UserSession, 'hasFactor' | 'provenAt'>): boolean {
+  return hasFactor && (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000 <= Date.now()
+}
 
 /** Begins a session of a user, in the first of their accounts unless one is given. */
 export async function beginSession(

@@ -10,7 +10,7 @@ import { APP_SHAPES } from '@plumbline/contract/app/shapes'
 import { Problem } from '@plumbline/contract/problem'
 import type { UserSession } from '@plumbline/db/people/sessions'
 import { SESSION_DAYS } from '@plumbline/db/people/sessions'
-import { PROVEN_MINUTES } from '@plumbline/people/session'
+import { needsProof } from '@plumbline/people/session'
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
 import { isLate, refuseSuspended } from '../access.ts'
@@ -124,16 +124,12 @@ function judge(row: AppPath, session: UserSession | undefined, res: Response): v
       refuseSuspended(membership)
     }
   }
-  if (row.proof === true) requireProof(session, res)
+  if (row.proof === true && needsProof(session)) throw proofNeeded(res)
 }
 
-/** Requires the second factor again if it was shown too long ago. */
-function requireProof({ hasFactor, provenAt }: UserSession, res: Response): void {
-  if (!hasFactor) return
-  const until = (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
-  if (until > Date.now()) return
+function proofNeeded(res: Response): Problem {
   res.setHeader(STEP_UP_HEADER, 'required')
-  throw new Problem(
+  return new Problem(
     'forbidden',
     'Show your second factor again: enter the code that your app shows now.',
   )

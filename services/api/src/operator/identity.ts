@@ -1,6 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import { getUser } from '@plumbline/db/people/users'
-import { PROVEN_MINUTES } from '@plumbline/people/session'
+import { needsProof } from '@plumbline/people/session'
 import type { Request } from 'express'
 import { refuseForeignOrigin } from '../browser.ts'
 import type { Context } from '../context.ts'
@@ -30,8 +30,7 @@ export async function requireOperator(
       'These pages are the operator’s; "user operator EMAIL" names one.',
     )
   }
-  const provenUntil = (session.provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
-  if (acts && session.hasFactor && provenUntil < Date.now()) {
+  if (acts && needsProof(session)) {
     throw new Problem(
       'forbidden',
       'Show your second factor again in the settings of the app first.',
