@@ -110,6 +110,23 @@ describe('columns of exports', () => {
     expect(file.mapping.email).toMatchObject({ column: 1, header: name })
   })
 
+  it('objects and arrays of JSON are no column of values, whatever their name', async () => {
+    const of = (address: string): object => ({
+      emails: [address],
+      contact: { email: address },
+      primary: address,
+    })
+    const lines = [of('a@b.example'), of('c@d.example')].map((line) => JSON.stringify(line))
+    const { file, rows } = await readBytes(lines.join('\n'), { fileName: 'people.ndjson' })
+    expect(file.mapping.email?.header).toBe('primary')
+    expect(rows.map(({ subjects }) => subjects.email)).toEqual(['a@b.example', 'c@d.example'])
+    const other = '{"emails":["a@b.example"],"owner_email":"me@firm.example"}'
+    const theirs = await readBytes(other, { fileName: 'people.ndjson' })
+    expect(theirs.file.mapping.email?.header).toBe('emails')
+    const nested = readBytes('{"id":"1","contact":{"email":"a@b.example"}}\n')
+    await expect(nested).rejects.toThrow(/No column of email addresses was found among "id"/)
+  })
+
   it('a mapping by the client takes precedence', async () => {
     const text = 'Email,Private,ID\na@b.example,c@d.example,x1\n'
     const { rows } = await readBytes(text, { mapping: { email: 'private', ref: 2 } })

@@ -37,10 +37,11 @@ function guessesOf(
     .map((share, column) => {
       const name = header?.[column] ?? null
       const confidence = confidenceOf(check, name, share)
-      return { column, header: name, confidence, filled: share.filled }
+      const rank = share.nested > 0.5 ? Math.min(confidence, NESTED_RANK) : confidence
+      return { column, header: name, confidence, rank, filled: share.filled }
     })
     .filter(({ confidence }) => confidence >= MIN_CONFIDENCE)
-    .toSorted((a, b) => b.confidence - a.confidence || b.filled - a.filled || a.column - b.column)
+    .toSorted((a, b) => b.rank - a.rank || b.filled - a.filled || a.column - b.column)
     .map(({ column, header: name, confidence }) => ({ column, header: name, confidence }))
 }
 
@@ -48,23 +49,38 @@ function guessesOf(
 interface Shares {
   /** Share of rows with a non-empty cell. */
   readonly filled: number
+  /** Share of the filled cells that are JSON objects or arrays, which no check reads. */
+  readonly nested: number
   readonly of: (kind: CellKind) => number
 }
 
 function sharesOf(rows: readonly (readonly string[])[], column: number): Shares {
   const counts = new Map<CellKind, number>()
   let filled = 0
+  let nested = 0
   for (const row of rows) {
-    const kind = cellKind(firstValue(row[column] ?? ''))
+    const cell = row[column] ?? ''
+    const kind = cellKind(firstValue(cell))
     if (kind === 'empty') continue
     filled += 1
-    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    if (NESTED.test(cell)) nested += 1
+    else counts.set(kind, (counts.get(kind) ?? 0) + 1)
   }
   return {
     filled: rows.length === 0 ? 0 : filled / rows.length,
+    nested: filled === 0 ? 0 : nested / filled,
     of: (kind) => (filled === 0 ? 0 : (counts.get(kind) ?? 0) / filled),
   }
 }
+
+/**
+ * Confidence with which a column of nested values is ranked at most: behind others that may hold
+ * values, before those of other people.
+ */
+const NESTED_RANK = 0.4
+
+/** An object or array in JSON. */
+const NESTED = /^\s*(?:\{.*\}|\[.*\])\s*$/s
 
 /**
  * Confidence by the name for empty columns, by the cells if they are unmistakable, else by both.
