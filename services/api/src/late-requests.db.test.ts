@@ -5,9 +5,8 @@ import { inTransaction } from '@plumbline/db/database'
 import { removeMember } from '@plumbline/db/people/members'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser } from '@plumbline/testkit/api/browser'
-import { openApiHarness, type ApiHarness, type ApiResponse } from '@plumbline/testkit/api/harness'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { PATIENT } from '@plumbline/testkit/patience'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LATE_MS } from './access.ts'
 
@@ -127,14 +126,14 @@ test('a comparison is refused if the key is revoked while both batches are read'
   await stage.db.pool.query(ended, [account.id])
   const path = `/v1/batches/${ids[0]}/compare?with=${ids[1]}`
   expect((await stage.call(path, { key })).status).toBe(200)
-  let comparing: Promise<ApiResponse> | undefined
-  await inTransaction(stage.db, async (tx) => {
-    await sql`lock table batches in access exclusive mode`.execute(tx)
-    comparing = stage.call(path, { key })
-    await expect.poll(() => countOf(WAITING), PATIENT).toBeGreaterThan(0)
-    await revoke(account)
-  })
-  expect((await comparing)?.status).toBe(401)
+  const locking = await stage.db.pool.connect()
+  await locking.query('begin; lock table batches in access exclusive mode')
+  const comparing = stage.call(path, { key })
+  await expect.poll(() => countOf(WAITING), PATIENT).toBeGreaterThan(0)
+  await revoke(account)
+  await locking.query('rollback')
+  locking.release()
+  expect((await comparing).status).toBe(401)
 })
 
 test('a request whose key was revoked while it waited for another is refused', async () => {

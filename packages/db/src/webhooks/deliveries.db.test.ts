@@ -111,7 +111,7 @@ test('a test key walks through the messages about its own calls alone', async ()
       requested: '{}',
       source_key: '',
       file_bytes: 0,
-    } as Parameters<typeof insertBatch>[1],
+    },
     null,
   )
   await stage.db.pool.query(
