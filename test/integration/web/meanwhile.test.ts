@@ -209,6 +209,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await expect.poll(() => start.isEnabled()).toBe(true)
   })
 
+  test('a preview of a file that is not read yet is asked for again', async () => {
+    const id = await user.upload({ fileName: 'late.csv', text: 'Email\na@example.com\n' })
+    await user.until(id, 'ready')
+    let count = 0
+    await page.route('**/preview', async (route) => {
+      count += 1
+      if (count > 1) await route.continue()
+      else {
+        const headers = { 'Retry-After': '1' }
+        await route.fulfill({ status: 409, headers, json: { error: 'Conflict', message: REFUSED } })
+      }
+    })
+    await page.goto(`/app/batches/new?id=${id}`)
+    const start = page.getByRole('button', { name: 'Start', exact: true })
+    await expect.poll(() => start.isEnabled()).toBe(true)
+    await page.unroute('**/preview')
+  })
+
   test('a refused start says so where it was pressed, however many columns there are', async () => {
     const names = Array.from({ length: 40 }, (_, at) => `Column ${at}`)
     const id = await user.upload({

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** Milliseconds to wait until the start of a file is read, which is enough for most. */
-const PATIENCE_MS = 2_500
+/** Milliseconds to wait until the start of a file is read, also while workers are busy. */
+const PATIENCE_MS = 10_000
 
 /**
  * `GET /v1/batches/{id}/preview`: the content of a batch, and its cost if it is started; free at

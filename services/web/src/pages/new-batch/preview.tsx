@@ -109,7 +109,7 @@ function useCostAloud(credits: number | undefined): void {
   }, [credits])
 }
 
-/** Whether there is none, and will be none until the batch is changed. */
+/** Whether there is none, and will be none until the batch is changed; else it is to be asked again. */
 function isRefused(error: unknown): boolean {
-  return error instanceof RefusedCall && error.status === 409
+  return error instanceof RefusedCall && error.status === 409 && error.retryAfterSeconds === null
 }
