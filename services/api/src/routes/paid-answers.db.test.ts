@@ -7,6 +7,7 @@ import {
 } from '@plumbline/testkit/api/harness'
 import { sweepUnanswered } from '@plumbline/metering/sweep'
 import { PATIENT } from '@plumbline/testkit/patience'
+import { PIPELINED_MAX } from '../pipelining-limit.ts'
 
 let stage: ApiHarness
 beforeAll(async () => {
@@ -18,9 +19,9 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** Free responses that exceed the buffers of a connection, so that further ones wait in the API. */
-const FREE_COUNT = 400
-const PAID_COUNT = 60
+/** Free responses that fill the buffers of a connection, and paid ones behind them. */
+const FREE_COUNT = 12
+const PAID_COUNT = PIPELINED_MAX - FREE_COUNT
 
 /** A client that makes many free calls and then paid ones, and reads no response. */
 function askWithoutReading(key: string): Socket {
