@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { limitPipelining, PIPELINED_MAX } from './pipelining-limit.ts'
@@ -8,9 +8,11 @@ test('of a connection at its limit nothing more is parsed', async () => {
   let parsed = 0
   let admitted = 0
   const { admit } = limitPipelining((socket) => socket.resetAndDestroy())
+  let before: ServerResponse | undefined
   await using server = createServer((_req, res) => {
     parsed += 1
-    if (admit(res)) admitted += 1
+    if (admit(res, before)) admitted += 1
+    before = res
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   // Safe because it listens on a port.

@@ -11,10 +11,11 @@ export const PIPELINED_MAX = 16
 /** Limits how many requests of a connection are under way. */
 export interface PipeliningLimit {
   /**
-   * Counts a request until its response is sent; false if its connection is at its limit, or was
-   * closed for that.
+   * Whether a request may begin; false if its connection is at its limit, or was closed for that.
+   *
+   * @param before the response to the request before it on the connection
    */
-  admit(res: ServerResponse): boolean
+  admit(res: ServerResponse, before: ServerResponse | undefined): boolean
 }
 
 /**
@@ -24,19 +25,20 @@ export interface PipeliningLimit {
  * @param onFull destroys a connection that is at its limit when another request arrives on it
  */
 export function limitPipelining(onFull: (socket: Socket) => void): PipeliningLimit {
-  const counts = new WeakMap<Socket, number>()
+  // Only of connections that pipeline; of all others the response before was sent.
+  const unsent = new WeakMap<Socket, readonly ServerResponse[]>()
   return {
-    admit: (res) => {
+    admit: (res, before) => {
       const { socket } = res.req
-      const count = counts.get(socket) ?? 0
-      if (!socket.destroyed && count >= PIPELINED_MAX) onFull(socket)
-      if (socket.destroyed) {
-        stopParsing(socket)
-        return false
+      if (!socket.destroyed && before !== undefined && !before.writableFinished) {
+        const earlier = unsent.get(socket)
+        const all = earlier?.at(-1) === before ? earlier : [before]
+        const waiting = all.filter((each) => !each.writableFinished)
+        if (waiting.length >= PIPELINED_MAX) onFull(socket)
+        else unsent.set(socket, [...waiting, res])
       }
-      counts.set(socket, count + 1)
-      res.once('close', () => counts.set(socket, (counts.get(socket) ?? 1) - 1))
-      return true
+      if (socket.destroyed) stopParsing(socket)
+      return !socket.destroyed
     },
   }
 }

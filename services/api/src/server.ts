@@ -148,7 +148,7 @@ function answerAll(
   const opened =
     (answer: Listener): Listener =>
     (req, res) => {
-      if (!pipelining.admit(res)) return
+      if (!pipelining.admit(res, answering.get(req.socket))) return
       answering.set(req.socket, res)
       slowReaders.expect(res)
       if (stopping.aborted) res.setHeader('Connection', 'close')
