@@ -15,9 +15,7 @@ export type BatchRow = Selectable<BatchesTable>
  * outcome, 0 to 1.
  */
 export interface BatchSums extends KeptSums, OpenSubjects {
-  /**
-   * Whether open subjects were counted: not if the batch is not running, or has very many tasks.
-   */
+  /** Whether open subjects were counted: not if it is not running, or has very many tasks. */
   readonly isOpenCounted: boolean
   /** Subjects by check. */
   readonly totals: Readonly<Record<Check, number>>
@@ -215,8 +213,8 @@ export async function pageOfBatches(
     .execute()
   const matching = rows.filter(({ matches }) => matches)
   const shown = matching.slice(0, page.limit)
-  const last =
-    matching.length > page.limit ? shown.at(-1) : rows.find(({ place }) => place === most)
+  const isMore = matching.length > page.limit
+  const last = isMore ? shown.at(-1) : rows.find(({ place }) => place === most)
   return { rows: shown, next: last ?? null }
 }
 
