@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers'
-import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 import { blockChange } from '@plumbline/testkit/block-change'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
+import { completed } from './completed-batch-fixture.ts'
 import { deleteBatch } from './erase.ts'
 import { runIntake } from './intake-stage.ts'
 import { rescoreBatch } from './rescore.ts'
@@ -38,18 +38,6 @@ test('a batch that is deleted while its outcomes are copied to be scored again i
   )
   expect(rows).toEqual([])
 })
-
-async function completed(
-  harness: TestPipeline,
-  content: string,
-  options: Parameters<TestPipeline['read']>[1] = {},
-): Promise<string> {
-  const { id } = await harness.read(content, options)
-  await harness.answer()
-  await closeFinishedBatches(harness.pipeline.db)
-  await harness.workStages()
-  return id
-}
 
 /** A query in the form in which `Db` sends it. */
 interface NamedQuery {

@@ -7,12 +7,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import ExcelJS from 'exceljs'
 import { findBatch } from '@plumbline/db/batches/rows'
-import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { fromBuffer, type Entry, type ZipFile } from 'yauzl'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { unguarded } from '@plumbline/intake/csv-cell'
+import { completed } from './completed-batch-fixture.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { openResults, type CsvFile, type Results, type ResultsRequest } from './results.ts'
@@ -46,18 +46,6 @@ async function tableOf(
   const csv = (await bytesOf(harness, id, wanted)).toString()
   const { delimiter = ',' } = wanted.csv ?? {}
   return Papa.parse<string[]>(csv, { delimiter, newline: '\r\n', skipEmptyLines: true }).data
-}
-
-async function completed(
-  harness: TestPipeline,
-  content: string | Uint8Array,
-  options: Parameters<TestPipeline['read']>[1] = {},
-): Promise<string> {
-  const { id } = await harness.read(content, options)
-  await harness.answer()
-  await closeFinishedBatches(harness.pipeline.db)
-  await harness.workStages()
-  return id
 }
 
 const MIXED = [
