@@ -6,8 +6,8 @@ import { limitConnections } from './connection-limit.ts'
 import type { Context } from './context.ts'
 import { closeIfEarly, LINGER, closeLingering, type LingerBounds } from './lingering-close.ts'
 import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed-request.ts'
-import { limitPipelining, type PipeliningLimit } from './pipelining-limit.ts'
 import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
+import { limitUnsentResponses, type UnsentResponses } from './unsent-responses.ts'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -84,7 +84,7 @@ export async function listen(
 /** Watches over the responses of connections. */
 interface Guards {
   readonly slowReaders: SlowReaders
-  readonly pipelining: PipeliningLimit
+  readonly unsent: UnsentResponses
 }
 
 /**
@@ -106,8 +106,13 @@ function guardConnections(
     isProxy: options.isProxy ?? (() => false),
     onFull: (address) => log.warn({ address }, 'an address has reached its connection limit'),
   })
+  const unsent = limitUnsentResponses((socket) => {
+    ended.inc({ reason: 'pipelined' })
+    socket.resetAndDestroy()
+  })
   const slowReaders = endSlowReaders({
     timeoutMs: options.sendTimeoutMs,
+    unsentOf: unsent.of,
     onSlow: () => ended.inc({ reason: 'slow_reader' }),
   })
   server.on('connection', (socket) => {
@@ -118,11 +123,7 @@ function guardConnections(
     ended.inc({ reason: 'address_full' })
     socket.resetAndDestroy()
   })
-  const pipelining = limitPipelining((socket) => {
-    ended.inc({ reason: 'pipelined' })
-    socket.resetAndDestroy()
-  })
-  return { slowReaders, pipelining }
+  return { slowReaders, unsent }
 }
 
 /**
@@ -135,10 +136,9 @@ function answerAll(
   server: Server,
   { log, stopping, settings }: Surroundings,
   listener: Listener,
-  { slowReaders, pipelining }: Guards,
+  { unsent }: Guards,
   bounds: Partial<LingerBounds>,
 ): void {
-  const answering = new WeakMap<object, ServerResponse>()
   /** Connections that are being closed. */
   const ending = new WeakSet<object>()
   const linger = (socket: Socket): void => {
@@ -148,9 +148,7 @@ function answerAll(
   const opened =
     (answer: Listener): Listener =>
     (req, res) => {
-      if (!pipelining.admit(res, answering.get(req.socket))) return
-      answering.set(req.socket, res)
-      slowReaders.expect(res)
+      if (!unsent.admit(res)) return
       if (stopping.aborted) res.setHeader('Connection', 'close')
       closeIfEarly(req, res, linger)
       answer(req, res)
@@ -175,7 +173,7 @@ function answerAll(
       socket.destroy()
       return
     }
-    whenItsTurn(answering.get(socket), socket, () => {
+    whenItsTurn(unsent.of(socket).at(-1), socket, () => {
       if (socket.writable) refuseOnSocket(log, socket, status)
       linger(socket)
     })

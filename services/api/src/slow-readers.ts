@@ -6,14 +6,14 @@ import { MIN_BYTES_PER_SECOND } from './body-stream.ts'
 export interface SlowReaders extends Disposable {
   /** Watches a connection until it closes. */
   watch(socket: Socket): void
-  /** Adds a response to those that its connection is to send, in order. */
-  expect(res: ServerResponse): void
 }
 
 /** Definition of too slow, and the function that is notified. */
 export interface SlowReadersOptions {
   /** The time over which the rate is measured, in milliseconds. */
   readonly timeoutMs: number
+  /** The responses of a connection that may not be sent yet. */
+  readonly unsentOf: (socket: Socket) => readonly ServerResponse[]
   /** Called with a connection before it is ended. */
   readonly onSlow: (socket: Socket) => void
 }
@@ -21,12 +21,7 @@ export interface SlowReadersOptions {
 /** Measurements of a connection within `timeoutMs`. */
 const MEASUREMENTS = 6
 
-/** From this many pending responses of one connection on, those that were sent are removed. */
-const PRUNE_AT = 16
-
 interface Watched {
-  /** Responses that may not be sent yet, oldest first. */
-  responses: ServerResponse[]
   /** Bytes that waited for the client at the last measurement; infinite if unknown. */
   waitingBytes: number
   takenBytes: number
@@ -40,13 +35,13 @@ interface Watched {
  * Ends each connection whose client, over `timeoutMs`, reads waiting responses more slowly than the
  * least rate of bodies. Idle connections, and those that wait for us, are not affected.
  */
-export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowReaders {
+export function endSlowReaders({ timeoutMs, unsentOf, onSlow }: SlowReadersOptions): SlowReaders {
   const connections = new Map<Socket, Watched>()
   const everyMs = timeoutMs / MEASUREMENTS
   const dueBytes = (MIN_BYTES_PER_SECOND * everyMs) / 1_000
   const timer = setInterval(() => {
     for (const [socket, watched] of connections) {
-      if (!isTooSlow(socket, watched, dueBytes)) continue
+      if (!isTooSlow(socket, unsentOf(socket), watched, dueBytes)) continue
       connections.delete(socket)
       onSlow(socket)
       // Else the kernel would keep its unsent data for as long as the client likes.
@@ -56,25 +51,21 @@ export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowR
   timer.unref()
   return {
     watch: (socket) => {
-      connections.set(socket, { responses: [], waitingBytes: 0, takenBytes: 0, steps: [] })
+      connections.set(socket, { waitingBytes: 0, takenBytes: 0, steps: [] })
       socket.once('close', () => connections.delete(socket))
-    },
-    expect: (res) => {
-      const watched = connections.get(res.req.socket)
-      if (watched === undefined) return
-      const { responses } = watched
-      // Most clients send one request at a time.
-      if (responses.at(-1)?.writableFinished === true) responses.length = 0
-      else if (responses.length >= PRUNE_AT) watched.responses = responses.filter(isUnderWay)
-      watched.responses.push(res)
     },
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }
 
-function isTooSlow(socket: Socket, watched: Watched, dueBytes: number): boolean {
+function isTooSlow(
+  socket: Socket,
+  unsent: readonly ServerResponse[],
+  watched: Watched,
+  dueBytes: number,
+): boolean {
   const { waitingBytes, takenBytes, steps } = watched
-  watched.waitingBytes = bytesWaiting(socket, watched.responses)
+  watched.waitingBytes = bytesWaiting(socket, unsent)
   // What was written, less what the kernel has not accepted.
   watched.takenBytes = socket.bytesWritten - socket.writableLength
   if (waitingBytes > 0) {
@@ -90,16 +81,12 @@ function isTooSlow(socket: Socket, watched: Watched, dueBytes: number): boolean 
 }
 
 /** Bytes that wait for the client: on the connection, and in responses after the current one. */
-function bytesWaiting(socket: Socket, responses: readonly ServerResponse[]): number {
+function bytesWaiting(socket: Socket, unsent: readonly ServerResponse[]): number {
   let bytes = socket.writableLength
-  for (const res of responses) {
+  for (const res of unsent) {
     if (res.socket === null) bytes += res.writableLength
     // Its writer waits for the buffer to drain, so more is to come.
     else if (res.writableNeedDrain && !res.writableEnded) return Infinity
   }
   return bytes
-}
-
-function isUnderWay(res: ServerResponse): boolean {
-  return !res.writableFinished && !res.destroyed
 }

@@ -7,7 +7,7 @@ import {
 } from '@plumbline/testkit/api/harness'
 import { sweepUnanswered } from '@plumbline/metering/sweep'
 import { PATIENT } from '@plumbline/testkit/patience'
-import { PIPELINED_MAX } from '../pipelining-limit.ts'
+import { PIPELINED_MAX } from '../unsent-responses.ts'
 
 let stage: ApiHarness
 beforeAll(async () => {
