@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { entriesBelow } from '@plumbline/testkit/entries-below'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
@@ -62,6 +62,6 @@ function send(service: TestService, key: string, type: string, body: string): Di
 }
 
 async function filesIn({ dataDir }: TestService): Promise<readonly string[]> {
-  const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
+  const found = await entriesBelow(join(dataDir, 'scratch'))
   return found.filter((entry) => entry.isFile()).map(({ name }) => name)
 }

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AccountView } from '@plumbline/contract/account'
@@ -6,6 +5,7 @@ import type { BatchState } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import Papa from 'papaparse'
 import { expect } from 'vitest'
+import { entriesBelow } from './entries-below.ts'
 import { expectLedgerIntact } from './invariants.ts'
 import type { Account, TestService } from './service.ts'
 
@@ -152,8 +152,7 @@ const MARKS: ReadonlySet<string> = new Set(['files/installation', 'installation.
 
 /** Paths of the files in the service's data directory, sorted, without those of every installation. */
 export async function filesOf(service: TestService): Promise<readonly string[]> {
-  const entries = await readdir(service.dataDir, { recursive: true, withFileTypes: true })
-  return entries
+  return (await entriesBelow(service.dataDir))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(service.dataDir.length + 1))
     .filter((path) => !MARKS.has(path))

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import type { Db } from '@plumbline/db/database'
 import type { Redis } from 'ioredis'
+import { entriesBelow } from './entries-below.ts'
 
 /** An occurrence of a mark: a value that must not be stored or logged. */
 export interface Occurrence {
@@ -104,13 +105,12 @@ async function held(redis: Redis, name: string): Promise<string> {
   }
 }
 
-/** Every file of a folder with its name and content. */
+/** Every file and folder below a folder with its name and content, while programs add and remove some. */
 export async function readFolder(
   folder: string,
 ): Promise<readonly { readonly place: string; readonly name: string; readonly text: string }[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return await Promise.all(
-    entries.map(async (entry) => {
+    (await entriesBelow(folder)).map(async (entry) => {
       const path = join(entry.parentPath, entry.name)
       const text = entry.isFile() ? await readFile(path, 'latin1').catch(() => '') : ''
       return { place: path, name: path.slice(folder.length), text }
