@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -57,8 +57,7 @@ const SWEEP_MS = 500
 /** Opens the service; its files are in a temporary folder. */
 export async function openAgeingService(): Promise<AgeingService> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-ageing-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-ageing-'))).path
   const server = await startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS })
   stack.defer(() => server.stop())
   const url = await createDatabase(server.url, 'ageing')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -372,8 +372,7 @@ interface DispatchDatabase extends AsyncDisposable {
 /** A database with this many running batches, of a hundred accounts at most by default. */
 async function openDispatchDatabase(batches: number, accounts = 100): Promise<DispatchDatabase> {
   await using stack = new AsyncDisposableStack()
-  const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
-  stack.defer(() => rm(directory, { recursive: true, force: true }))
+  const directory = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-bench-'))).path
   const server = await startEmbeddedPostgres({ dataDir: directory })
   stack.defer(() => server.stop())
   const db = stack.use(

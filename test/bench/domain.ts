@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -26,26 +26,22 @@ const LIVE_MOST_MS = 2_000
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-domains-'))
-  try {
-    const list = join(dir, 'list.csv')
-    await writeNames(list)
-    const figures: Figure[] = []
-    for (const backend of ['redis', 'embedded'] as const) {
-      await using simnet = await spawnSimnet({ registries: registries() })
-      await using service = await startService({
-        databaseUrl: servers.databaseUrl,
-        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-        workers: [['domain'], ['batch']],
-        engines: 'real',
-        env: { ...simnet.settings, REGISTRY_QUERIES_PER_SECOND: String(PER_SECOND) },
-      })
-      figures.push(...(await measure(service, simnet, list, backend)))
-    }
-    return figures
-  } finally {
-    await rm(dir, { recursive: true, force: true })
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-domains-'))
+  const list = join(dir.path, 'list.csv')
+  await writeNames(list)
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    await using simnet = await spawnSimnet({ registries: registries() })
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['domain'], ['batch']],
+      engines: 'real',
+      env: { ...simnet.settings, REGISTRY_QUERIES_PER_SECOND: String(PER_SECOND) },
+    })
+    figures.push(...(await measure(service, simnet, list, backend)))
   }
+  return figures
 }
 
 async function measure(

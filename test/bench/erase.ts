@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -34,38 +34,34 @@ const TARGET = {
 /** Measures the erasure of values from a million rows, and extrapolates to five million. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-erase-'))
-  try {
-    const list = join(dir, 'list.csv')
-    await writeContacts(list, RECORDS)
-    await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: undefined,
-      workers: [['email'], ['batch']],
-    })
-    const account = await service.account({ credits: RECORDS })
-    await keepRows(service, account, list)
-    const startMs = performance.now()
-    const erasure = await erase(service, account)
-    const seconds = (performance.now() - startMs) / 1000
-    const rows = RECORDS * BATCHES
-    const { erased } = erasure
-    if (erased['batches'] !== BATCHES || erased['results'] !== BATCHES) {
-      throw new Error(`the values were erased from ${JSON.stringify(erased)}`)
-    }
-    const hours = ((seconds / rows) * MOST_ROWS) / 3_600
-    const backend = 'embedded'
-    return [
-      bounded({ name: `erase: from ${rows} rows`, backend, unit: 's' }, seconds, secondsFor(rows)),
-      bounded(
-        { name: `erase: from ${MOST_ROWS} rows, extrapolated`, backend, unit: 'h' },
-        hours,
-        MOST_HOURS,
-      ),
-    ]
-  } finally {
-    await rm(dir, { recursive: true, force: true })
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-erase-'))
+  const list = join(dir.path, 'list.csv')
+  await writeContacts(list, RECORDS)
+  await using service = await startService({
+    databaseUrl: servers.databaseUrl,
+    redisUrl: undefined,
+    workers: [['email'], ['batch']],
+  })
+  const account = await service.account({ credits: RECORDS })
+  await keepRows(service, account, list)
+  const startMs = performance.now()
+  const erasure = await erase(service, account)
+  const seconds = (performance.now() - startMs) / 1000
+  const rows = RECORDS * BATCHES
+  const { erased } = erasure
+  if (erased['batches'] !== BATCHES || erased['results'] !== BATCHES) {
+    throw new Error(`the values were erased from ${JSON.stringify(erased)}`)
   }
+  const hours = ((seconds / rows) * MOST_ROWS) / 3_600
+  const backend = 'embedded'
+  return [
+    bounded({ name: `erase: from ${rows} rows`, backend, unit: 's' }, seconds, secondsFor(rows)),
+    bounded(
+      { name: `erase: from ${MOST_ROWS} rows, extrapolated`, backend, unit: 'h' },
+      hours,
+      MOST_HOURS,
+    ),
+  ]
 }
 
 /** The limit for this many rows, in proportion to that for `MOST_ROWS`. */

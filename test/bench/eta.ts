@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -27,29 +27,25 @@ const MOST_TIMES = 2
 /** The ratio of `eta_seconds` to the actual remaining time, or its inverse, at half of a batch. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const list = join(dir, 'list.csv')
-    const figures: Figure[] = []
-    for (const backend of ['redis', 'embedded'] as const) {
-      const databaseUrl = await createDatabase(servers.databaseUrl, backend)
-      for (const { name, records, words } of BATCHES) {
-        await writeContacts(list, records)
-        await using service = await startService({
-          databaseUrl,
-          redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-          workers: [['email', '--delay=1000', '--width=50', ...words], ['batch']],
-        })
-        const account = await service.account({ credits: records })
-        const { id } = await uploadBatch(service, account, list, 'email')
-        const times = await timesOff(service, account, id)
-        figures.push(bounded({ name, backend, unit: 'x' }, times, MOST_TIMES))
-      }
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const list = join(dir.path, 'list.csv')
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    const databaseUrl = await createDatabase(servers.databaseUrl, backend)
+    for (const { name, records, words } of BATCHES) {
+      await writeContacts(list, records)
+      await using service = await startService({
+        databaseUrl,
+        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        workers: [['email', '--delay=1000', '--width=50', ...words], ['batch']],
+      })
+      const account = await service.account({ credits: records })
+      const { id } = await uploadBatch(service, account, list, 'email')
+      const times = await timesOff(service, account, id)
+      figures.push(bounded({ name, backend, unit: 'x' }, times, MOST_TIMES))
     }
-    return figures
-  } finally {
-    await rm(dir, { recursive: true, force: true })
   }
+  return figures
 }
 
 async function timesOff(service: TestService, account: Account, id: string): Promise<number> {

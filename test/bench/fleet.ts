@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -85,8 +85,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   readonly joinedMs: number | undefined
 }> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))).path
   const list = join(dir, 'list.csv')
   const records = RECORDS_A_WORKER * count + (count === JOINED ? RECORDS_TO_JOIN : 0)
   await writeContacts(list, records)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -21,8 +21,7 @@ const MEASURED_MS = 60_000
 /** Transactions a second and connections of an idle `npm start` with its own Postgres. */
 export async function run(): Promise<readonly Figure[]> {
   await using stack = new AsyncDisposableStack()
-  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-idle-'))
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-idle-'))).path
   const service = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
     env: { ...process.env, DATA_DIR: dataDir, PORT: '0', ADMIN_PORT: '0', DRAIN_SECONDS: '1' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
@@ -30,40 +30,36 @@ const SHARE_MOST = 0.5
  */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-ip-list-'))
-  try {
-    const list = join(dir, 'list.csv')
-    const warmUp = join(dir, 'warm-up.csv')
-    await writeAddresses(list, ADDRESSES)
-    await writeAddresses(warmUp, WARM_UP)
-    const instant = await measure('instant', lists.dir, warmUp, list)
-    const real = await measure('real', lists.dir, warmUp, list)
-    const speed = (seconds: number): number => ADDRESSES / seconds
-    // Processor time of the real engine beyond the instant one; that of its larger answers counts as
-    // lookups too.
-    const lookUps = real.workerSeconds - instant.workerSeconds
-    const head = { backend: 'embedded' } as const
-    return [
-      atLeast(
-        {
-          ...head,
-          name: 'ip: batch of a million, compared with an instant engine',
-          unit: 'records/s',
-        },
-        speed(real.seconds),
-        speed(instant.seconds),
-        SPEED_LEAST,
-      ),
-      atMost(
-        { ...head, name: 'ip: processor time of lookups in a batch of a million', unit: 's' },
-        lookUps,
-        real.seconds,
-        SHARE_MOST,
-      ),
-    ]
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-ip-list-'))
+  const list = join(dir.path, 'list.csv')
+  const warmUp = join(dir.path, 'warm-up.csv')
+  await writeAddresses(list, ADDRESSES)
+  await writeAddresses(warmUp, WARM_UP)
+  const instant = await measure('instant', lists.dir, warmUp, list)
+  const real = await measure('real', lists.dir, warmUp, list)
+  const speed = (seconds: number): number => ADDRESSES / seconds
+  // Processor time of the real engine beyond the instant one; that of its larger answers counts as
+  // lookups too.
+  const lookUps = real.workerSeconds - instant.workerSeconds
+  const head = { backend: 'embedded' } as const
+  return [
+    atLeast(
+      {
+        ...head,
+        name: 'ip: batch of a million, compared with an instant engine',
+        unit: 'records/s',
+      },
+      speed(real.seconds),
+      speed(instant.seconds),
+      SPEED_LEAST,
+    ),
+    atMost(
+      { ...head, name: 'ip: processor time of lookups in a batch of a million', unit: 's' },
+      lookUps,
+      real.seconds,
+      SHARE_MOST,
+    ),
+  ]
 }
 
 interface Measured {

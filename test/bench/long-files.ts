@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '@plumbline/testkit/service'
@@ -21,22 +21,18 @@ const MOST_MS = 5_000
 /** Longest time of ten rows of another account while a worker has long files to read. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const long = join(dir, 'long.csv')
-    const few = join(dir, 'few.csv')
-    await writeContacts(long, ROWS)
-    await writeContacts(few, FEW_ROWS)
-    const figures: Figure[] = []
-    for (const backend of ['redis', 'embedded'] as const) {
-      const longestMs = await measure(servers, backend, { long, few })
-      const head = { name: 'long-files: ten rows beside long files, longest', backend, unit: 'ms' }
-      figures.push(bounded(head, longestMs, MOST_MS))
-    }
-    return figures
-  } finally {
-    await rm(dir, { recursive: true, force: true })
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const long = join(dir.path, 'long.csv')
+  const few = join(dir.path, 'few.csv')
+  await writeContacts(long, ROWS)
+  await writeContacts(few, FEW_ROWS)
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    const longestMs = await measure(servers, backend, { long, few })
+    const head = { name: 'long-files: ten rows beside long files, longest', backend, unit: 'ms' }
+    figures.push(bounded(head, longestMs, MOST_MS))
   }
+  return figures
 }
 
 async function measure(

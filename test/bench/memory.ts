@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MEMORY_ENVIRONMENT, memoryFlags, type ProgramName } from '@plumbline/local/children'
@@ -18,39 +18,35 @@ const MOST_MEGABYTES = 180
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const list = join(dir, 'list.csv')
-    await writeContacts(list, RECORDS)
-    const figures: Figure[] = []
-    for (const backend of ['redis', 'embedded'] as const) {
-      const options = {
-        databaseUrl: servers.databaseUrl,
-        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-        workers: [['email'], ['batch']],
-        execArgv: (program: ProgramName) => memoryFlags(160, program),
-        env: MEMORY_ENVIRONMENT,
-      }
-      await (await startService(options))[Symbol.asyncDispose]()
-      await using service = await startService(options)
-      const account = await service.account({ credits: RECORDS })
-      const { id } = await uploadBatch(service, account, list, 'email')
-      const batch = await waitForEnd(service, account, id, 250)
-      if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
-      for (const { name, megabytes } of await peaks(service)) {
-        figures.push(
-          bounded(
-            { name: `memory: peak of ${name}`, backend, unit: 'MB' },
-            megabytes,
-            MOST_MEGABYTES,
-          ),
-        )
-      }
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const list = join(dir.path, 'list.csv')
+  await writeContacts(list, RECORDS)
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    const options = {
+      databaseUrl: servers.databaseUrl,
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['email'], ['batch']],
+      execArgv: (program: ProgramName) => memoryFlags(160, program),
+      env: MEMORY_ENVIRONMENT,
     }
-    return figures
-  } finally {
-    await rm(dir, { recursive: true, force: true })
+    await (await startService(options))[Symbol.asyncDispose]()
+    await using service = await startService(options)
+    const account = await service.account({ credits: RECORDS })
+    const { id } = await uploadBatch(service, account, list, 'email')
+    const batch = await waitForEnd(service, account, id, 250)
+    if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+    for (const { name, megabytes } of await peaks(service)) {
+      figures.push(
+        bounded(
+          { name: `memory: peak of ${name}`, backend, unit: 'MB' },
+          megabytes,
+          MOST_MEGABYTES,
+        ),
+      )
+    }
   }
+  return figures
 }
 
 /** The kernel's high-water mark of each process. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,27 +20,23 @@ const HEAP_MEGABYTES = 768
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const long = join(dir, 'long.csv')
-    const short = join(dir, 'short.csv')
-    await writeContacts(long, RECORDS)
-    await writeContacts(short, 10)
-    const figures: Figure[] = []
-    for (const backend of ['redis', 'embedded'] as const) {
-      await using service = await startService({
-        databaseUrl: servers.databaseUrl,
-        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-        workers: [['email', '--delay=20', '--width=50'], ['batch']],
-        // As `npm start` runs them.
-        execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
-      })
-      figures.push(...(await measure(service, backend, { long, short })))
-    }
-    return figures
-  } finally {
-    await rm(dir, { recursive: true, force: true })
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const long = join(dir.path, 'long.csv')
+  const short = join(dir.path, 'short.csv')
+  await writeContacts(long, RECORDS)
+  await writeContacts(short, 10)
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['email', '--delay=20', '--width=50'], ['batch']],
+      // As `npm start` runs them.
+      execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
+    })
+    figures.push(...(await measure(service, backend, { long, short })))
   }
+  return figures
 }
 
 async function measure(

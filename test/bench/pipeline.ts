@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -20,24 +20,20 @@ const POLL_MS = 100
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const list = join(dir, 'list.csv')
-    await writeContacts(list, RECORDS)
-    const before = await plainSeconds(list, join(dir, 'plain.csv'))
-    const head = { name: 'pipeline', unit: 'records/s' } as const
-    const onRedis = await measure(servers.databaseUrl, servers.redisUrl, list)
-    const embedded = await measure(servers.databaseUrl, undefined, list)
-    // Before and after: a machine that others share may become faster or slower meanwhile.
-    const after = await plainSeconds(list, join(dir, 'plain.csv'))
-    const plain = (2 * RECORDS) / (before + after)
-    return [
-      atLeast({ ...head, backend: 'redis' }, onRedis, plain, 11),
-      atLeast({ ...head, backend: 'embedded' }, embedded, plain, 9),
-    ]
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const list = join(dir.path, 'list.csv')
+  await writeContacts(list, RECORDS)
+  const before = await plainSeconds(list, join(dir.path, 'plain.csv'))
+  const head = { name: 'pipeline', unit: 'records/s' } as const
+  const onRedis = await measure(servers.databaseUrl, servers.redisUrl, list)
+  const embedded = await measure(servers.databaseUrl, undefined, list)
+  // Before and after: a machine that others share may become faster or slower meanwhile.
+  const after = await plainSeconds(list, join(dir.path, 'plain.csv'))
+  const plain = (2 * RECORDS) / (before + after)
+  return [
+    atLeast({ ...head, backend: 'redis' }, onRedis, plain, 11),
+    atLeast({ ...head, backend: 'embedded' }, embedded, plain, 9),
+  ]
 }
 
 /** Runs the plain program on a Redis of its own, since freeing the memory of 200,000 jobs takes a while. */

@@ -1,5 +1,5 @@
 import { openAsBlob } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -27,44 +27,40 @@ const MOST_TIMES = 2.5
 /** The preview of a dry run of a million rows over HTTP, as CSV and as a workbook. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const folder = await mkdtemp(join(tmpdir(), 'plumbline-preview-'))
-  try {
-    const files = { csv: join(folder, 'list.csv'), xlsx: join(folder, 'list.xlsx') }
-    await writeContacts(files.csv, ROWS)
-    await writeWorkbook(files.xlsx, ROWS)
-    await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: servers.redisUrl,
-      workers: [['batch']],
-      execArgv: (program) => memoryFlags(160, program),
-    })
-    const account = await service.account({ credits: 1 })
-    const figures: Figure[] = []
-    for (const [kind, path] of Object.entries(files)) {
-      const id = await upload(service, account, path)
-      const fromMs = performance.now()
-      const seconds = (): number => (performance.now() - fromMs) / 1000
-      await previewOf(service, account, id)
-      const first = seconds()
-      const counted = await countedOf(service, account, id)
-      if (counted !== ROWS) throw new Error(`${counted} rows of ${ROWS} are counted`)
-      const head = { backend: 'redis', unit: 's' }
-      const all = seconds()
-      const counting = { ...head, name: `preview: ${kind}, until all rows are counted` }
-      figures.push(
-        bounded({ ...head, name: `preview: ${kind}, until it is available` }, first, MOST_SECONDS),
-      )
-      if (kind === 'xlsx') {
-        const alone = (await readIn('read', path)).tookMs / 1000
-        figures.push(atMost(counting, all, alone, MOST_TIMES))
-      } else {
-        figures.push(bounded(counting, all, MOST_COUNTING_SECONDS))
-      }
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'plumbline-preview-'))
+  const files = { csv: join(folder.path, 'list.csv'), xlsx: join(folder.path, 'list.xlsx') }
+  await writeContacts(files.csv, ROWS)
+  await writeWorkbook(files.xlsx, ROWS)
+  await using service = await startService({
+    databaseUrl: servers.databaseUrl,
+    redisUrl: servers.redisUrl,
+    workers: [['batch']],
+    execArgv: (program) => memoryFlags(160, program),
+  })
+  const account = await service.account({ credits: 1 })
+  const figures: Figure[] = []
+  for (const [kind, path] of Object.entries(files)) {
+    const id = await upload(service, account, path)
+    const fromMs = performance.now()
+    const seconds = (): number => (performance.now() - fromMs) / 1000
+    await previewOf(service, account, id)
+    const first = seconds()
+    const counted = await countedOf(service, account, id)
+    if (counted !== ROWS) throw new Error(`${counted} rows of ${ROWS} are counted`)
+    const head = { backend: 'redis', unit: 's' }
+    const all = seconds()
+    const counting = { ...head, name: `preview: ${kind}, until all rows are counted` }
+    figures.push(
+      bounded({ ...head, name: `preview: ${kind}, until it is available` }, first, MOST_SECONDS),
+    )
+    if (kind === 'xlsx') {
+      const alone = (await readIn('read', path)).tookMs / 1000
+      figures.push(atMost(counting, all, alone, MOST_TIMES))
+    } else {
+      figures.push(bounded(counting, all, MOST_COUNTING_SECONDS))
     }
-    return figures
-  } finally {
-    await rm(folder, { recursive: true, force: true })
   }
+  return figures
 }
 
 async function upload(service: TestService, account: Account, path: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
@@ -14,8 +14,7 @@ export interface BenchServers extends AsyncDisposable {
 /** Starts the packaged Postgres and the installed Redis. @throws if Redis is not installed */
 export async function startServers(): Promise<BenchServers> {
   await using stack = new AsyncDisposableStack()
-  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-bench-'))).path
   const postgres = await startEmbeddedPostgres({ dataDir })
   stack.defer(() => postgres.stop())
   const redis = await startRedis()

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,8 +20,7 @@ export async function openSilentHosts(
   name: string,
 ): Promise<SilentHosts> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-silent-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-silent-'))).path
   const silent = join(dir, 'silent')
   await writeFile(silent, '')
   const service = stack.use(

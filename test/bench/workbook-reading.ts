@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -20,31 +20,27 @@ const MOST_MEGABYTES = 256
  * same parts; medians of three, each in a process with the flags of a worker.
  */
 export async function run(): Promise<readonly Figure[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'plumbline-workbook-'))
-  try {
-    const path = join(folder, 'list.xlsx')
-    await writeWorkbook(path, ROWS)
-    const bare: Reading[] = []
-    const read: Reading[] = []
-    for (let round = 0; round < ROUNDS; round++) {
-      bare.push(await readIn('bare', path))
-      read.push(await readIn('read', path))
-    }
-    for (const { rows } of [...bare, ...read]) {
-      if (rows !== ROWS + 1) throw new Error(`${rows} rows of ${ROWS + 1}`)
-    }
-    const head = { name: 'workbook: reading', backend: '-' }
-    return [
-      atMost({ ...head, unit: 's' }, secondsOf(read), secondsOf(bare), MOST_TIMES),
-      bounded(
-        { ...head, name: 'workbook: reading, peak memory', unit: 'MB' },
-        Math.max(...read.map(({ peakMegabytes }) => peakMegabytes)),
-        MOST_MEGABYTES,
-      ),
-    ]
-  } finally {
-    await rm(folder, { recursive: true })
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'plumbline-workbook-'))
+  const path = join(folder.path, 'list.xlsx')
+  await writeWorkbook(path, ROWS)
+  const bare: Reading[] = []
+  const read: Reading[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    bare.push(await readIn('bare', path))
+    read.push(await readIn('read', path))
   }
+  for (const { rows } of [...bare, ...read]) {
+    if (rows !== ROWS + 1) throw new Error(`${rows} rows of ${ROWS + 1}`)
+  }
+  const head = { name: 'workbook: reading', backend: '-' }
+  return [
+    atMost({ ...head, unit: 's' }, secondsOf(read), secondsOf(bare), MOST_TIMES),
+    bounded(
+      { ...head, name: 'workbook: reading, peak memory', unit: 'MB' },
+      Math.max(...read.map(({ peakMegabytes }) => peakMegabytes)),
+      MOST_MEGABYTES,
+    ),
+  ]
 }
 
 function secondsOf(readings: readonly Reading[]): number {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryFlags } from '@plumbline/local/children'
@@ -15,40 +15,36 @@ const MOST_MEGABYTES = 256
 /** Seconds to write a batch of 200,000 rows as a workbook, and peak memory of the API, which writes it. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
-  try {
-    const list = join(dir, 'list.csv')
-    await writeContacts(list, RECORDS)
-    await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: servers.redisUrl,
-      workers: [['email'], ['batch']],
-      execArgv: (program) => memoryFlags(160, program),
-    })
-    const account = await service.account({ credits: RECORDS })
-    const { id } = await uploadBatch(service, account, list, 'email')
-    const batch = await waitForEnd(service, account, id, 250)
-    if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
-    const startMs = performance.now()
-    const bytes = await download(service, account, id)
-    const seconds = (performance.now() - startMs) / 1000
-    const backend = 'redis'
-    return [
-      bounded({ name: 'workbook: writing', backend, unit: 's' }, seconds, MOST_SECONDS),
-      bounded(
-        { name: 'workbook: writing, peak memory', backend, unit: 'MB' },
-        await peakMebibytes(service.api),
-        MOST_MEGABYTES,
-      ),
-      bounded(
-        { name: 'workbook: size of the result', backend, unit: 'MB' },
-        bytes / 1_048_576,
-        MOST_MEGABYTES,
-      ),
-    ]
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
+  const list = join(dir.path, 'list.csv')
+  await writeContacts(list, RECORDS)
+  await using service = await startService({
+    databaseUrl: servers.databaseUrl,
+    redisUrl: servers.redisUrl,
+    workers: [['email'], ['batch']],
+    execArgv: (program) => memoryFlags(160, program),
+  })
+  const account = await service.account({ credits: RECORDS })
+  const { id } = await uploadBatch(service, account, list, 'email')
+  const batch = await waitForEnd(service, account, id, 250)
+  if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+  const startMs = performance.now()
+  const bytes = await download(service, account, id)
+  const seconds = (performance.now() - startMs) / 1000
+  const backend = 'redis'
+  return [
+    bounded({ name: 'workbook: writing', backend, unit: 's' }, seconds, MOST_SECONDS),
+    bounded(
+      { name: 'workbook: writing, peak memory', backend, unit: 'MB' },
+      await peakMebibytes(service.api),
+      MOST_MEGABYTES,
+    ),
+    bounded(
+      { name: 'workbook: size of the result', backend, unit: 'MB' },
+      bytes / 1_048_576,
+      MOST_MEGABYTES,
+    ),
+  ]
 }
 
 async function download(service: TestService, account: Account, id: string): Promise<number> {

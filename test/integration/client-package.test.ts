@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -19,8 +19,7 @@ let account: Account
 let folder: string
 
 beforeAll(async () => {
-  const work = await mkdtemp(join(tmpdir(), 'plumbline-client-'))
-  stack.defer(() => rm(work, { recursive: true, force: true }))
+  const work = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-client-'))).path
   const database = stack.use(await createTestDatabase())
   const [started] = await Promise.all([
     startService({ databaseUrl: database.url, workers: [['email', 'batch']] }),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -47,8 +47,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   let restartPostgres: () => Promise<void>
 
   beforeAll(async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-restart-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-restart-'))).path
     let postgres = await startEmbeddedPostgres({ dataDir })
     stack.defer(() => postgres.stop())
     const port = Number(new URL(postgres.url).port)

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
@@ -27,8 +27,7 @@ const SETTINGS = {
 describe('the daily spending cap', () => {
   test('holds when Postgres is killed in the middle of a batch and comes back', async () => {
     await using stack = new AsyncDisposableStack()
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-cap-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-cap-'))).path
     let postgres = await startEmbeddedPostgres({ dataDir })
     stack.defer(() => postgres.stop())
     const port = Number(new URL(postgres.url).port)

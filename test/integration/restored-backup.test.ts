@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -88,8 +88,7 @@ interface BackupSetup extends AsyncDisposable {
 
 async function openBackupSetup({ redisUrl }: Backend): Promise<BackupSetup> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-restored-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-restored-'))).path
   const { url } = stack.use(await createTestDatabase())
   const server = databaseUrl(url, 'postgres')
   const copy = `test_${randomBytes(8).toString('hex')}`

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -19,8 +19,7 @@ test.concurrent.each(backends())(
   'a rolling restart under load refuses no call, spends no attempt and ends in time on $name',
   async ({ redisUrl }) => {
     await using stack = new AsyncDisposableStack()
-    const dir = await mkdtemp(join(tmpdir(), 'rolling-'))
-    stack.defer(() => rm(dir, { recursive: true, force: true }))
+    const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'rolling-'))).path
     const database = stack.use(await createTestDatabase())
     const env = { ...SETTINGS, FILES_URL: pathToFileURL(dir).href }
     const databaseUrl = database.url

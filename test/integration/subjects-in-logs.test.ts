@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,8 +91,7 @@ describe.concurrent.each([
     const redis = onRedis ? await startRedis() : null
     stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
-    const folder = await mkdtemp(join(tmpdir(), 'plumbline-marked-'))
-    stack.defer(() => rm(folder, { recursive: true, force: true }))
+    const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-marked-'))).path
     const output = join(folder, 'output')
     const service = stack.use(
       await startService({

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtempDisposable, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBrowser } from '@plumbline/testkit/api/browser'
@@ -74,8 +74,7 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-terminal-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-terminal-'))).path
     const screen = stack.use(
       openScreen(['npm', 'start'], {
         DATABASE_URL: database.url,

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
@@ -80,8 +80,7 @@ test.each(backends())(
   'with Postgres silent and the queue on $name, a call is refused within two seconds and free, and one under way ends by its deadline',
   async ({ redisUrl }) => {
     await using stack = new AsyncDisposableStack()
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-away-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-away-'))).path
     const postgres = await startEmbeddedPostgres({ dataDir })
     stack.defer(() => postgres.stop())
     const { caller, slowMs, calls } = await startCalling(stack, {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { backends } from '@plumbline/testkit/backends'
@@ -43,8 +43,7 @@ test.for(SHOWN)(
   async ({ redisUrl }, { skip }) => {
     if (before.kind === 'absent') return skip(before.why)
     await using stack = new AsyncDisposableStack()
-    const dataDir = await mkdtemp(join(tmpdir(), 'versions-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'versions-'))).path
     const { url: databaseUrl } = stack.use(await createEmptyDatabase())
     const prefix = `versions-${randomBytes(6).toString('hex')}`
     const env = { CHUNK_RECORDS: '200', REDIS_PREFIX: prefix }

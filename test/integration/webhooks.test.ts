@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PLANS } from '@plumbline/contract/plans'
@@ -33,8 +33,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   beforeAll(async () => {
     const database = stack.use(await createTestDatabase())
-    const folder = await mkdtemp(join(tmpdir(), 'plumbline-webhooks-'))
-    stack.defer(() => rm(folder, { recursive: true, force: true }))
+    const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-webhooks-'))).path
     service = stack.use(
       await startService({
         databaseUrl: database.url,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -57,8 +57,7 @@ describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
     PATIENT,
     async () => {
       await using stack = new AsyncDisposableStack()
-      const dir = await mkdtemp(join(tmpdir(), 'plumbline-weights-'))
-      stack.defer(() => rm(dir, { recursive: true, force: true }))
+      const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-weights-'))).path
       const path = join(dir, 'weights.json')
       await writeWeights(path, 80, 20)
       const database = stack.use(await createTestDatabase())

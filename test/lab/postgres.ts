@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,8 +47,7 @@ interface Server {
 /** Starts both servers on directories of their own, durable as in production. */
 export async function startPostgresPair(): Promise<PostgresPair> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-lab-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-lab-'))).path
   ownDirectory(dir)
   let primary: Server = { data: join(dir, 'one'), port: await freePort(), child: undefined }
   let standby: Server = { data: join(dir, 'other'), port: await freePort(), child: undefined }

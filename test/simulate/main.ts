@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -73,8 +73,7 @@ const seeds = Array.from({ length: count }, (_, at) => first + at)
 // Servers and runners end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await using stack = new AsyncDisposableStack()
-const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
-stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-simulate-'))).path
 const postgres = await startEmbeddedPostgres({
   dataDir,
   settings: {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { chown, existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -18,8 +18,7 @@ export function canRunPostgres15(): boolean {
 /** Starts a Postgres 15 for a test; the URL has the superuser. */
 export async function startPostgres15(): Promise<AsyncDisposable & { readonly url: string }> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'postgres-15-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'postgres-15-'))).path
   const { uid, gid } = withoutRoot()
   if (uid !== undefined && gid !== undefined) await promisify(chown)(dir, uid, gid)
   const data = join(dir, 'data')

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isCi } from './ci.ts'
@@ -25,8 +25,7 @@ export interface PgBouncer extends AsyncDisposable {
  */
 export async function startPgBouncer(serverUrl: string, sessions = 4): Promise<PgBouncer> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'pgbouncer-'))).path
   await chmod(dir, 0o755)
   const server = new URL(serverUrl)
   const port = await freePort()

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -63,8 +63,7 @@ export async function openTestPipeline(
   const { limits = {}, redis } = options
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
-  const dir = await mkdtemp(join(tmpdir(), 'plumbline-pipeline-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-pipeline-'))).path
   const db = stack.use(openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' }))
   const files = join(dir, 'files')
   const storage = await openStorage({ url: pathToFileURL(files).href, scratchDir: dir })

@@ -1,7 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  readFile,
+  writeFile,
+} from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -54,8 +62,7 @@ const READY_MS = 10_000
  */
 export async function startPostfix(users: Readonly<Record<string, string>>): Promise<Postfix> {
   await using stack = new AsyncDisposableStack()
-  const root = await mkdtemp(join(tmpdir(), 'postfix-'))
-  stack.defer(() => rm(root, { recursive: true, force: true }))
+  const root = stack.use(await mkdtempDisposable(join(tmpdir(), 'postfix-'))).path
   await chmod(root, 0o755)
   const port = await freePort()
   const greyPort = await freePort()

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readdir, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -44,8 +44,7 @@ export async function openPreviousVersion(): Promise<PreviousVersion | NoPreviou
     if (!hasCommit(commit)) return lacking(commit, String(fetch.stderr).trim())
   }
   await using stack = new AsyncDisposableStack()
-  const root = await mkdtemp(join(tmpdir(), 'plumbline-before-'))
-  stack.defer(() => rm(root, { recursive: true, force: true }))
+  const root = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-before-'))).path
   const archive = git(['archive', '--format=tar', commit])
   const unpacked = spawnSync('tar', ['-x', '-C', root], { input: archive.stdout })
   if (archive.status !== 0 || unpacked.status !== 0) {

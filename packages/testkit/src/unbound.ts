@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,8 +29,7 @@ export function canRunUnbound(): boolean {
 /** Starts Unbound as the resolver of a closed network. */
 export async function startUnbound(): Promise<Unbound> {
   await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'unbound-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'unbound-'))).path
   const port = await freePort()
   let running: ChildProcess | null = null
   const stop = async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { serveLive } from '@plumbline/queue/live-server'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { openSync, type Dirent } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../instant-engines.ts'
@@ -81,8 +81,7 @@ export async function openApiHarness(
 ): Promise<ApiHarness> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
-  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-api-'))
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-api-'))).path
   const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
   const metering = stack.use(createMetering(db))
   const servingUrl = servingUrlOf(database.url)
