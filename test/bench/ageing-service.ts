@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempDisposable, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import { openDatabase, type Db } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { reportWorker } from '@plumbline/db/workers'
 import { grantGoodwill } from '@plumbline/metering/grant'
@@ -30,7 +28,7 @@ import { packagedWeights } from '@plumbline/scoring/weights'
 import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openPostgresTestQueue } from '@plumbline/testkit/queue'
-import { createDatabase } from './servers.ts'
+import { createDatabase, startPostgres } from './servers.ts'
 import { useShiftableClock } from './shifted-clock.ts'
 
 /** The pipeline with its workers and sweeps in this process, on a real Postgres with a movable clock. */
@@ -57,10 +55,8 @@ const SWEEP_MS = 500
 /** Opens the service; its files are in a temporary folder. */
 export async function openAgeingService(): Promise<AgeingService> {
   await using stack = new AsyncDisposableStack()
-  const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-ageing-'))).path
-  const server = await startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS })
-  stack.defer(() => server.stop())
-  const url = await createDatabase(server.url, 'ageing')
+  const { dir, url: server } = stack.use(await startPostgres(SETTINGS))
+  const url = await createDatabase(server, 'ageing')
   await useShiftableClock(url)
   const db = stack.use(openDatabase({ url, poolSize: 16, applicationName: 'bench' }))
   await migrate(db)

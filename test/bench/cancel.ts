@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { claimTask, renewTasks, type TaskFence } from '@plumbline/db/batches/tasks'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
-import { startServers, type BenchServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadBatch, waitForEnd } from './upload.ts'
 
@@ -35,20 +35,11 @@ const ALONE_MS = 20_000
  * @param scale share of the full number of records
  */
 export async function run(scale: number): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    figures.push(...(await measure(servers, backend, Math.round(RECORDS * scale))))
-  }
-  return figures
+  return await onBothBackends((backend) => measure(backend, Math.round(RECORDS * scale)))
 }
 
-async function measure(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-  records: number,
-): Promise<readonly Figure[]> {
-  await using scene = await openSilentHosts(servers, backend, 'cancel')
+async function measure(backend: BenchBackend, records: number): Promise<readonly Figure[]> {
+  await using scene = await openSilentHosts(backend, 'cancel')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')
@@ -71,7 +62,7 @@ async function measure(
   const endMs = performance.now() - startedMs
   done.abort()
   const beside = await others
-  const head = { backend, unit: 'ms' }
+  const head = { backend: backend.name, unit: 'ms' }
   const named = (name: string): typeof head & { readonly name: string } => ({ ...head, name })
   return [
     bounded(named(`cancel: response, ${records} tasks`), answerMs, ANSWER_MS),

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -10,7 +8,6 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { openDatabase, type Db } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { hold } from '@plumbline/metering/hold'
@@ -27,6 +24,7 @@ import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openPostgresTestQueue } from '@plumbline/testkit/queue'
 import { bounded, quantile, type Figure } from './figure.ts'
+import { startPostgres } from './servers.ts'
 
 // The dispatcher at full size, with tasks inserted directly: the time of a round while many tasks
 // wait, the time until all of them are settled, and how long another account waits.
@@ -198,19 +196,19 @@ interface Worker extends AsyncDisposable {
   answeredCount(): number
 }
 
-async function openWorker({ db, url, directory }: DispatchDatabase): Promise<Worker> {
+async function openWorker({ db, url, dir }: DispatchDatabase): Promise<Worker> {
   await using stack = new AsyncDisposableStack()
   await migrateQueue(url)
   const queue = stack.use(await openPostgresTestQueue(url))
-  const files = pathToFileURL(join(directory, 'files')).href
+  const files = pathToFileURL(join(dir, 'files')).href
   const note = (fields: object, message: string): void => console.error(message, fields)
   const pipeline: Pipeline = {
     db,
     queue: queue.backend,
-    storage: stack.use(await openStorage({ url: files, scratchDir: directory })),
+    storage: stack.use(await openStorage({ url: files, scratchDir: dir })),
     installationKey: createInstallationKey(randomUUID()),
     scorers: await openScorers(db, packagedWeights(), createScorer),
-    scratchDir: directory,
+    scratchDir: dir,
     limits: DEFAULT_LIMITS,
     log: { debug: () => {}, info: () => {}, warn: note, error: note },
   }
@@ -366,18 +364,16 @@ async function end(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
 interface DispatchDatabase extends AsyncDisposable {
   readonly db: Db
   readonly url: string
-  readonly directory: string
+  readonly dir: string
 }
 
 /** A database with this many running batches, of a hundred accounts at most by default. */
 async function openDispatchDatabase(batches: number, accounts = 100): Promise<DispatchDatabase> {
   await using stack = new AsyncDisposableStack()
-  const directory = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-bench-'))).path
-  const server = await startEmbeddedPostgres({ dataDir: directory })
-  stack.defer(() => server.stop())
+  const { url, dir } = stack.use(await startPostgres())
   const db = stack.use(
     openDatabase({
-      url: server.url,
+      url,
       poolSize: 4,
       applicationName: 'bench',
       statementMs: 600_000,
@@ -397,8 +393,7 @@ async function openDispatchDatabase(batches: number, accounts = 100): Promise<Di
      from generate_series(1, ${batches}) no`,
   )
   const owned = stack.move()
-  const { url } = server
-  return { db, url, directory, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { db, url, dir, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Writes rows without the state triggers, and updates the planner's statistics. */

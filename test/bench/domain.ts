@@ -8,7 +8,7 @@ import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import type { Registry } from '../simnet/world/registries.ts'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
-import { startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 import { uploadBatch, waitForEnd } from './upload.ts'
 
 const NAMES = 20_000
@@ -25,23 +25,19 @@ const LIVE_MOST_MS = 2_000
  * each registry enforces its limit, and single calls are made during the batch.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-domains-'))
   const list = join(dir.path, 'list.csv')
   await writeNames(list)
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
+  return await onBothBackends(async ({ name, stores }) => {
     await using simnet = await spawnSimnet({ registries: registries() })
     await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...stores,
       workers: [['domain'], ['batch']],
       engines: 'real',
       env: { ...simnet.settings, REGISTRY_QUERIES_PER_SECOND: String(PER_SECOND) },
     })
-    figures.push(...(await measure(service, simnet, list, backend)))
-  }
-  return figures
+    return await measure(service, simnet, list, name)
+  })
 }
 
 async function measure(

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Account } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
-import { startServers, type BenchServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 import { openSilentHosts, untilWaiting, writeDomains, type SilentHosts } from './silent-hosts.ts'
 import { uploadBatch, waitForEnd } from './upload.ts'
 
@@ -18,22 +18,14 @@ const OTHERS_MS = 3_000
  * Engines answer at once.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    for (const word of ['away', 'apart'] as const) {
-      figures.push(...(await measure(servers, backend, word)))
-    }
-  }
-  return figures
+  return await onBothBackends(async (backend) => [
+    ...(await measure(backend, 'away')),
+    ...(await measure(backend, 'apart')),
+  ])
 }
 
-async function measure(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-  word: 'away' | 'apart',
-): Promise<readonly Figure[]> {
-  await using scene = await openSilentHosts(servers, backend, word)
+async function measure(backend: BenchBackend, word: 'away' | 'apart'): Promise<readonly Figure[]> {
+  await using scene = await openSilentHosts(backend, word)
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')
@@ -54,7 +46,7 @@ async function measure(
   await waitForEnd(service, account, id, 200)
   const allMs = performance.now() - startedMs
   done.abort()
-  const head = { backend, unit: 'ms' }
+  const head = { backend: backend.name, unit: 'ms' }
   const how = word === 'away' ? 'in one group' : 'in 60,000 groups'
   return [
     bounded({ ...head, name: `due-together: 60,000 domains ${how}` }, allMs, ALL_MS),

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
-import { createDatabase, startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 import { uploadBatch, writeContacts } from './upload.ts'
 
 /**
@@ -26,17 +26,14 @@ const MOST_TIMES = 2
 
 /** The ratio of `eta_seconds` to the actual remaining time, or its inverse, at half of a batch. */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
   const list = join(dir.path, 'list.csv')
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    const databaseUrl = await createDatabase(servers.databaseUrl, backend)
+  return await onBothBackends(async ({ name: backend, stores }) => {
+    const figures: Figure[] = []
     for (const { name, records, words } of BATCHES) {
       await writeContacts(list, records)
       await using service = await startService({
-        databaseUrl,
-        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        ...stores,
         workers: [['email', '--delay=1000', '--width=50', ...words], ['batch']],
       })
       const account = await service.account({ credits: records })
@@ -44,8 +41,8 @@ export async function run(): Promise<readonly Figure[]> {
       const times = await timesOff(service, account, id)
       figures.push(bounded({ name, backend, unit: 'x' }, times, MOST_TIMES))
     }
-  }
-  return figures
+    return figures
+  })
 }
 
 async function timesOff(service: TestService, account: Account, id: string): Promise<number> {

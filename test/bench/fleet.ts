@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { atLeast, bounded, type Figure } from './figure.ts'
-import { createDatabase, startServers } from './servers.ts'
+import { moreStores, onBothBackends, type BenchBackend } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 /** Milliseconds that an engine takes for a subject, and concurrent subjects of a task. */
@@ -40,47 +40,44 @@ const JOIN_MS = 5_000
  * soon a joining worker gets its share.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
+  return await onBothBackends(measureFleets)
+}
+
+async function measureFleets(servers: BenchBackend): Promise<readonly Figure[]> {
+  const { name: backend } = servers
   const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    let one = 0
-    for (const count of [1, 2, 4]) {
-      const databaseUrl = await createDatabase(servers.databaseUrl, `${backend}_${count}`)
-      const redisUrl = backend === 'redis' ? servers.redisUrl : undefined
-      const { perSecond, joinedMs } = await measure({ databaseUrl, redisUrl, count })
-      if (count === 1) one = perSecond
-      const head = {
-        name: `fleet: ${count} ${count === 1 ? 'worker' : 'workers'}`,
+  let one = 0
+  for (const count of [1, 2, 4]) {
+    const { perSecond, joinedMs } = await measure(servers, count)
+    if (count === 1) one = perSecond
+    const head = {
+      name: `fleet: ${count} ${count === 1 ? 'worker' : 'workers'}`,
+      backend,
+      unit: 'records/s',
+    }
+    const least = LEAST.get(count)
+    figures.push(
+      least === undefined
+        ? // Its share of the possible speed shows whether more workers can be compared with it.
+          atLeast(head, perSecond, BEST_A_SECOND, 0.9)
+        : atLeast(head, perSecond, one, least),
+    )
+    if (joinedMs !== undefined) {
+      const joined = {
+        name: 'fleet: a worker joins, until it has its share',
         backend,
-        unit: 'records/s',
+        unit: 'ms',
       }
-      const least = LEAST.get(count)
-      figures.push(
-        least === undefined
-          ? // Its share of the possible speed shows whether more workers can be compared with it.
-            atLeast(head, perSecond, BEST_A_SECOND, 0.9)
-          : atLeast(head, perSecond, one, least),
-      )
-      if (joinedMs !== undefined) {
-        const joined = {
-          name: 'fleet: a worker joins, until it has its share',
-          backend,
-          unit: 'ms',
-        }
-        figures.push(bounded(joined, joinedMs, JOIN_MS))
-      }
+      figures.push(bounded(joined, joinedMs, JOIN_MS))
     }
   }
   return figures
 }
 
-interface Fleet {
-  readonly databaseUrl: string
-  readonly redisUrl: string | undefined
-  readonly count: number
-}
-
-async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
+async function measure(
+  backend: BenchBackend,
+  count: number,
+): Promise<{
   readonly perSecond: number
   readonly joinedMs: number | undefined
 }> {
@@ -91,8 +88,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   await writeContacts(list, records)
   const service = stack.use(
     await startService({
-      databaseUrl,
-      redisUrl,
+      ...(await moreStores(backend, String(count))),
       workers: [
         ...Array.from({ length: count }, () => [
           'email',

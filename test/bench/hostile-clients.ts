@@ -7,7 +7,7 @@ import { peakMebibytes, resetPeak } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults } from '@plumbline/testkit/slow-readers'
 import { bounded, type Figure } from './figure.ts'
-import type { BenchServers } from './servers.ts'
+import type { BenchBackend } from './servers.ts'
 
 /** Heap limits as set by `npm start`. */
 const HEAP_MEGABYTES = 160
@@ -33,22 +33,18 @@ const PAID_CALLS = 90
  * the longest response time of `/healthz`, and responses without a charge. Each measurement has a
  * service of its own.
  */
-export async function measureClients(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-): Promise<readonly Figure[]> {
+export async function measureClients({ name, stores }: BenchBackend): Promise<readonly Figure[]> {
   const figures: Figure[] = []
   const measures = [measureReaders, measureReadersOfMany, measureSilent, measureTrickle]
   for (const measure of measures) {
     await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...stores,
       workers: [['email', 'phone', 'ip', 'domain', 'batch']],
       execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
       // So that refunds are made soon.
       env: { CALL_TIMEOUT_SECONDS: '2', DEBIT_TIMEOUT_SECONDS: '3', SWEEP_SECONDS: '1' },
     })
-    figures.push(...(await measure(service, backend)))
+    figures.push(...(await measure(service, name)))
   }
   return figures
 }

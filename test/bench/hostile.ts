@@ -6,7 +6,7 @@ import { peakMebibytes, resetPeak } from '@plumbline/testkit/peak-memory'
 import { startService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { measureClients } from './hostile-clients.ts'
-import { startServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 
 const MOST_SECONDS = 2
 const MOST_MEGABYTES = 64
@@ -19,46 +19,41 @@ const HEAP_MEGABYTES = 160
  * worker (resident, by the kernel's high-water mark) above that after ordinary uploads.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    figures.push(...(await measureClients(servers, backend)))
-    await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-      workers: [['email', 'phone', 'ip', 'domain'], ['batch']],
-      execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
-    })
-    const account = await service.account({ credits: 1_000_000 })
-    const caller: Caller = { service, account, key: account.liveKey }
-    await warmUp(caller)
-    const measured = [service.api, ...service.workers.slice(1)]
-    const before = await Promise.all(measured.map(resetPeak))
-    let slowestMs = 0
-    for (const hostile of HOSTILE_UPLOADS) {
-      const outcome = await sendHostile(caller, hostile)
-      if (!isExpected(outcome, hostile)) {
-        throw new Error(`${hostile.name} ended as ${JSON.stringify(outcome.verdict)}`)
-      }
-      if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
+  return await onBothBackends(async (backend) => [
+    ...(await measureClients(backend)),
+    ...(await measureUploads(backend)),
+  ])
+}
+
+async function measureUploads({ name: backend, stores }: BenchBackend): Promise<readonly Figure[]> {
+  await using service = await startService({
+    ...stores,
+    workers: [['email', 'phone', 'ip', 'domain'], ['batch']],
+    execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
+  })
+  const account = await service.account({ credits: 1_000_000 })
+  const caller: Caller = { service, account, key: account.liveKey }
+  await warmUp(caller)
+  const measured = [service.api, ...service.workers.slice(1)]
+  const before = await Promise.all(measured.map(resetPeak))
+  let slowestMs = 0
+  for (const hostile of HOSTILE_UPLOADS) {
+    const outcome = await sendHostile(caller, hostile)
+    if (!isExpected(outcome, hostile)) {
+      throw new Error(`${hostile.name} ended as ${JSON.stringify(outcome.verdict)}`)
     }
-    const head = { backend, unit: 's' }
-    figures.push(
-      bounded({ ...head, name: 'hostile: slowest upload' }, slowestMs / 1000, MOST_SECONDS),
-    )
-    const peaks = await Promise.all(measured.map(peakMebibytes))
-    for (const [at, { name }] of measured.entries()) {
-      const grown = (peaks[at] ?? Number.NaN) - (before[at] ?? Number.NaN)
-      figures.push(
-        bounded(
-          { name: `hostile: memory growth of ${name}`, backend, unit: 'MB' },
-          grown,
-          MOST_MEGABYTES,
-        ),
-      )
-    }
+    if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
   }
-  return figures
+  const peaks = await Promise.all(measured.map(peakMebibytes))
+  const growths = measured.map(({ name }, at) =>
+    bounded(
+      { name: `hostile: memory growth of ${name}`, backend, unit: 'MB' },
+      (peaks[at] ?? Number.NaN) - (before[at] ?? Number.NaN),
+      MOST_MEGABYTES,
+    ),
+  )
+  const head = { name: 'hostile: slowest upload', backend, unit: 's' }
+  return [bounded(head, slowestMs / 1000, MOST_SECONDS), ...growths]
 }
 
 /** Ordinary uploads, large and small, so that first-use costs are not measured. */

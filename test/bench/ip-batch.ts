@@ -1,13 +1,13 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { startService } from '@plumbline/testkit/service'
 import { processorSeconds } from './processor-seconds.ts'
 import { atLeast, atMost, type Figure } from './figure.ts'
 import { makeIpLists } from './ip-lists.ts'
+import { startPostgres } from './servers.ts'
 import { uploadBatch, waitForEnd } from './upload.ts'
 
 const ADDRESSES = 1_000_000
@@ -75,34 +75,28 @@ async function measure(
   warmUp: string,
   list: string,
 ): Promise<Measured> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
-  const postgres = await startEmbeddedPostgres({ dataDir })
-  try {
-    await using service = await startService({
-      databaseUrl: postgres.url,
-      workers: [['ip'], ['batch']],
-      engines,
-      env: { LISTS_DIR: listsDir },
-    })
-    const [worker] = service.workers
-    if (worker === undefined) throw new Error('the service has no IP worker')
-    const account = await service.account({ credits: ADDRESSES + WARM_UP })
-    const first = await uploadBatch(service, account, warmUp, 'ip')
-    await waitForEnd(service, account, first.id)
-    const busySeconds = await processorSeconds(worker)
-    const startMs = performance.now()
-    const { id } = await uploadBatch(service, account, list, 'ip')
-    const batch = await waitForEnd(service, account, id, 100)
-    if (batch.status !== 'completed' || batch.rows.done !== ADDRESSES) {
-      throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
-    }
-    return {
-      seconds: (performance.now() - startMs) / 1000,
-      workerSeconds: (await processorSeconds(worker)) - busySeconds,
-    }
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true })
+  await using postgres = await startPostgres()
+  await using service = await startService({
+    databaseUrl: postgres.url,
+    workers: [['ip'], ['batch']],
+    engines,
+    env: { LISTS_DIR: listsDir },
+  })
+  const [worker] = service.workers
+  if (worker === undefined) throw new Error('the service has no IP worker')
+  const account = await service.account({ credits: ADDRESSES + WARM_UP })
+  const first = await uploadBatch(service, account, warmUp, 'ip')
+  await waitForEnd(service, account, first.id)
+  const busySeconds = await processorSeconds(worker)
+  const startMs = performance.now()
+  const { id } = await uploadBatch(service, account, list, 'ip')
+  const batch = await waitForEnd(service, account, id, 100)
+  if (batch.status !== 'completed' || batch.rows.done !== ADDRESSES) {
+    throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
+  }
+  return {
+    seconds: (performance.now() - startMs) / 1000,
+    workerSeconds: (await processorSeconds(worker)) - busySeconds,
   }
 }
 

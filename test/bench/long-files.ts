@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
-import { startServers, type BenchServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 /** Accounts that upload long files, files of each, and rows of a file. */
@@ -20,31 +20,23 @@ const MOST_MS = 5_000
 
 /** Longest time of ten rows of another account while a worker has long files to read. */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
   const long = join(dir.path, 'long.csv')
   const few = join(dir.path, 'few.csv')
   await writeContacts(long, ROWS)
   await writeContacts(few, FEW_ROWS)
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    const longestMs = await measure(servers, backend, { long, few })
+  return await onBothBackends(async ({ name: backend, stores }) => {
+    const longestMs = await measure(stores, { long, few })
     const head = { name: 'long-files: ten rows beside long files, longest', backend, unit: 'ms' }
-    figures.push(bounded(head, longestMs, MOST_MS))
-  }
-  return figures
+    return [bounded(head, longestMs, MOST_MS)]
+  })
 }
 
 async function measure(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
+  stores: BenchBackend['stores'],
   files: { readonly long: string; readonly few: string },
 ): Promise<number> {
-  await using service = await startService({
-    databaseUrl: servers.databaseUrl,
-    redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-    workers: [['email'], ['batch']],
-  })
+  await using service = await startService({ ...stores, workers: [['email'], ['batch']] })
   for (let at = 0; at < CROWD; at += 1) {
     const account = await service.account({ credits: FILES * ROWS })
     for (let file = 0; file < FILES; file += 1) {

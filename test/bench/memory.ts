@@ -5,7 +5,7 @@ import { MEMORY_ENVIRONMENT, memoryFlags, type ProgramName } from '@plumbline/lo
 import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
-import { startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 const RECORDS = 1_000_000
@@ -17,15 +17,12 @@ const MOST_MEGABYTES = 180
  * MB more.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
   const list = join(dir.path, 'list.csv')
   await writeContacts(list, RECORDS)
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
+  return await onBothBackends(async ({ name: backend, stores }) => {
     const options = {
-      databaseUrl: servers.databaseUrl,
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...stores,
       workers: [['email'], ['batch']],
       execArgv: (program: ProgramName) => memoryFlags(160, program),
       env: MEMORY_ENVIRONMENT,
@@ -36,17 +33,10 @@ export async function run(): Promise<readonly Figure[]> {
     const { id } = await uploadBatch(service, account, list, 'email')
     const batch = await waitForEnd(service, account, id, 250)
     if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
-    for (const { name, megabytes } of await peaks(service)) {
-      figures.push(
-        bounded(
-          { name: `memory: peak of ${name}`, backend, unit: 'MB' },
-          megabytes,
-          MOST_MEGABYTES,
-        ),
-      )
-    }
-  }
-  return figures
+    return (await peaks(service)).map(({ name, megabytes }) =>
+      bounded({ name: `memory: peak of ${name}`, backend, unit: 'MB' }, megabytes, MOST_MEGABYTES),
+    )
+  })
 }
 
 /** The kernel's high-water mark of each process. */

@@ -1,14 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createAccount } from '@plumbline/db/accounts'
 import { openDatabase, type Db } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { createMetering } from '@plumbline/metering/metering'
 import { atLeast, type Figure } from './figure.ts'
+import { startPostgres } from './servers.ts'
 
 const CALLERS = 64
 const SECONDS = 4
@@ -18,27 +15,21 @@ const SECONDS = 4
  * with as many connections.
  */
 export async function run(): Promise<readonly Figure[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
-  const server = await startEmbeddedPostgres({ dataDir: directory })
-  try {
-    await using db = openDatabase({ url: server.url, poolSize: 8, applicationName: 'bench' })
-    await using wide = openDatabase({
-      url: server.url,
-      poolSize: CALLERS,
-      applicationName: 'bench baseline',
-    })
-    await migrate(db)
-    const figures = [
-      await compare({ db, wide, name: 'metering: one account', accounts: 1, target: 20 }),
-      await compare({ db, wide, name: 'metering: 1,000 accounts', accounts: 1_000, target: 3 }),
-    ]
-    const faults = await auditLedger(db)
-    if (faults.length > 0) throw new Error(`the ledger has faults: ${JSON.stringify(faults[0])}`)
-    return figures
-  } finally {
-    await server.stop()
-    await rm(directory, { recursive: true, force: true })
-  }
+  await using server = await startPostgres()
+  await using db = openDatabase({ url: server.url, poolSize: 8, applicationName: 'bench' })
+  await using wide = openDatabase({
+    url: server.url,
+    poolSize: CALLERS,
+    applicationName: 'bench baseline',
+  })
+  await migrate(db)
+  const figures = [
+    await compare({ db, wide, name: 'metering: one account', accounts: 1, target: 20 }),
+    await compare({ db, wide, name: 'metering: 1,000 accounts', accounts: 1_000, target: 3 }),
+  ]
+  const faults = await auditLedger(db)
+  if (faults.length > 0) throw new Error(`the ledger has faults: ${JSON.stringify(faults[0])}`)
+  return figures
 }
 
 interface Contest {

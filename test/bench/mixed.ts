@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
-import { startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 const RECORDS = 100_000
@@ -19,24 +19,20 @@ const HEAP_MEGABYTES = 768
  * compared with the same calls alone; and a batch of ten records of another account meanwhile.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using dir = await mkdtempDisposable(join(tmpdir(), 'plumbline-list-'))
   const long = join(dir.path, 'long.csv')
   const short = join(dir.path, 'short.csv')
   await writeContacts(long, RECORDS)
   await writeContacts(short, 10)
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
+  return await onBothBackends(async ({ name, stores }) => {
     await using service = await startService({
-      databaseUrl: servers.databaseUrl,
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...stores,
       workers: [['email', '--delay=20', '--width=50'], ['batch']],
       // As `npm start` runs them.
       execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
     })
-    figures.push(...(await measure(service, backend, { long, short })))
-  }
-  return figures
+    return await measure(service, name, { long, short })
+  })
 }
 
 async function measure(

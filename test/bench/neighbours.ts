@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
-import { createDatabase, startServers } from './servers.ts'
+import { moreStores, onBothBackends, type BenchBackend } from './servers.ts'
 
 /**
  * Domains alternate: the mail host of an even one is silent, that of an odd one replies at once.
@@ -22,38 +22,26 @@ const SWELL_MS = 6_000
  * and two.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using simnet = await spawnSimnet({
     bulkDomains: { count: DOMAINS, addresses: DOMAINS, kinds: ['silent', 'no-tls'] },
   })
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
+  return await onBothBackends(async (backend) => {
+    const figures: Figure[] = []
     for (const workers of [1, 2]) {
-      const databaseUrl = await createDatabase(servers.databaseUrl, `${backend}_${workers}`)
-      await using service = await openService(simnet, { databaseUrl, workers, servers, backend })
-      figures.push(...(await measure(service, backend, workers)))
+      await using service = await openService(simnet, backend, workers)
+      figures.push(...(await measure(service, backend.name, workers)))
     }
-  }
-  return figures
+    return figures
+  })
 }
 
 async function openService(
   simnet: SimnetProcess,
-  {
-    databaseUrl,
-    workers,
-    servers,
-    backend,
-  }: {
-    databaseUrl: string
-    workers: number
-    servers: { readonly redisUrl: string }
-    backend: 'redis' | 'embedded'
-  },
+  backend: BenchBackend,
+  workers: number,
 ): Promise<TestService> {
   return await startService({
-    databaseUrl,
-    redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+    ...(await moreStores(backend, String(workers))),
     engines: 'real',
     workers: Array.from({ length: workers }, () => ['email']),
     env: {

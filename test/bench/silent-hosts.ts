@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
-import { createDatabase, type BenchServers } from './servers.ts'
+import { moreStores, type BenchBackend } from './servers.ts'
 
 /** A service with simulated mail hosts that do not reply until `letReply`. */
 export interface SilentHosts extends AsyncDisposable {
@@ -14,19 +14,14 @@ export interface SilentHosts extends AsyncDisposable {
 }
 
 /** Starts such a service on a database of its own, with an email and a batch worker. */
-export async function openSilentHosts(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-  name: string,
-): Promise<SilentHosts> {
+export async function openSilentHosts(backend: BenchBackend, name: string): Promise<SilentHosts> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-silent-'))).path
   const silent = join(dir, 'silent')
   await writeFile(silent, '')
   const service = stack.use(
     await startService({
-      databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_${name}`),
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...(await moreStores(backend, name)),
       workers: [['email', `--silent-while=${silent}`], ['batch']],
       env: { REDIS_PREFIX: name },
     }),

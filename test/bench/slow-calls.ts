@@ -5,7 +5,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet } from '../simnet/child.ts'
 import { atLeast, bounded, type Figure } from './figure.ts'
 import { openHttpConnection, Refused } from './http-connection.ts'
-import { createDatabase, startServers, type BenchServers } from './servers.ts'
+import { moreStores, onBothBackends, type BenchBackend } from './servers.ts'
 
 /** Provider groups, each with a host of its own. */
 const GROUPS = 400
@@ -27,7 +27,6 @@ const MOST_MIB = 512
 const LEAST_TIMES = 1.9
 
 interface Scene {
-  readonly backend: 'redis' | 'embedded'
   readonly workers: number
   readonly hosts: 'unhurried' | 'leisurely'
   /** Concurrent calls per worker. */
@@ -54,14 +53,13 @@ const SCALING = { hosts: 'leisurely', callers: 240, subjects: 200 } as const
  * a second and memory of one worker, and of two with an address each.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    const alone = await measure(servers, { ...ONE, backend, workers: 1 })
-    const one = await measure(servers, { ...SCALING, backend, workers: 1 })
-    const two = await measure(servers, { ...SCALING, backend, workers: 2 })
+  return await onBothBackends(async (on) => {
+    const { name: backend } = on
+    const alone = await measure(on, { ...ONE, workers: 1 })
+    const one = await measure(on, { ...SCALING, workers: 1 })
+    const two = await measure(on, { ...SCALING, workers: 2 })
     const name = 'slow-calls: 1 worker'
-    figures.push(
+    return [
       atLeast({ name, backend, unit: 'calls/s' }, alone.perSecond, LEAST_A_SECOND, 1),
       bounded({ name, backend, unit: 'MiB' }, alone.peakMib, MOST_MIB),
       atLeast(
@@ -71,22 +69,20 @@ export async function run(): Promise<readonly Figure[]> {
         LEAST_TIMES,
       ),
       bounded({ name: 'slow-calls: 2 workers', backend, unit: 'MiB' }, two.peakMib, MOST_MIB),
-    )
-  }
-  return figures
+    ]
+  })
 }
 
 async function measure(
-  servers: BenchServers,
-  { backend, workers, hosts, callers, subjects }: Scene,
+  backend: BenchBackend,
+  { workers, hosts, callers, subjects }: Scene,
 ): Promise<{ readonly perSecond: number; readonly peakMib: number }> {
   const name = `${hosts}_${workers}`
   await using simnet = await spawnSimnet({
     bulkDomains: { count: GROUPS, addresses: GROUPS, kinds: [hosts] },
   })
   await using service = await startService({
-    databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_${name}`),
-    redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+    ...(await moreStores(backend, name)),
     engines: 'real',
     workers: Array.from({ length: workers }, () => ['email']),
     // As in docker-compose.yml and the manifests.

@@ -3,7 +3,7 @@ import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { startService } from '@plumbline/testkit/service'
 import { atMost, median, type Figure } from './figure.ts'
-import { createDatabase, startServers, type BenchServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 
 /** Stored batches of two accounts, and rows of the running batches of two others. */
 const FEW = 10
@@ -23,23 +23,14 @@ const MOST = 1.25
  * alternately, so that other load affects both.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    figures.push(...(await measure(servers, backend)))
-  }
-  return figures
+  return await onBothBackends(measure)
 }
 
-async function measure(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-): Promise<readonly Figure[]> {
+async function measure({ name: backend, stores }: BenchBackend): Promise<readonly Figure[]> {
   await using service = await startService({
-    databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_stored`),
-    redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+    ...stores,
     workers: [],
-    env: { REDIS_PREFIX: 'stored', UNFINISHED_BATCHES_LIMIT: '1000000' },
+    env: { UNFINISHED_BATCHES_LIMIT: '1000000' },
   })
   const few = await storing(service, FEW)
   const many = await storing(service, MANY)

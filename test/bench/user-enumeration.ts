@@ -8,7 +8,7 @@ import { createPasswordHasher } from '@plumbline/people/password'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { SMTPServer } from 'smtp-server'
 import { atMost, bounded, median, type Figure } from './figure.ts'
-import { createDatabase, startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 
 /** Pairs of requests, one with a known and one with an unknown address, in random order. */
 const PAIRS = 100
@@ -35,13 +35,10 @@ type Way = (typeof WAYS)[number]
  * guessing "known" by the longer time is right for half of the pairs.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
   await using postbox = await openPostbox()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
+  return await onBothBackends(async ({ name, stores }) => {
     await using service = await startService({
-      databaseUrl: await createDatabase(servers.databaseUrl, backend),
-      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      ...stores,
       workers: [],
       env: {
         MAIL_URL: `smtp://127.0.0.1:${postbox.port}`,
@@ -53,9 +50,10 @@ export async function run(): Promise<readonly Figure[]> {
       },
     })
     await makePeople(service.db)
-    for (const way of WAYS) figures.push(...(await measure(service, backend, way)))
-  }
-  return figures
+    const figures: Figure[] = []
+    for (const way of WAYS) figures.push(...(await measure(service, name, way)))
+    return figures
+  })
 }
 
 async function makePeople(db: Db): Promise<void> {

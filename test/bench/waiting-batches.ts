@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { processorSeconds } from './processor-seconds.ts'
 import { atMost, type Figure } from './figure.ts'
-import { startServers, type BenchServers } from './servers.ts'
+import { onBothBackends, type BenchBackend } from './servers.ts'
 import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadBatch } from './upload.ts'
 
@@ -25,19 +25,11 @@ const MOST = 1.25
  * processor seconds of all processes in a minute.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    figures.push(...(await measure(servers, backend)))
-  }
-  return figures
+  return await onBothBackends(measure)
 }
 
-async function measure(
-  servers: BenchServers,
-  backend: 'redis' | 'embedded',
-): Promise<readonly Figure[]> {
-  await using scene = await openSilentHosts(servers, backend, 'waiting')
+async function measure(backend: BenchBackend): Promise<readonly Figure[]> {
+  await using scene = await openSilentHosts(backend, 'waiting')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   await writeDomains(list, 'apart', 1)
@@ -45,10 +37,10 @@ async function measure(
   const one = await observe(service, 1)
   await start(service, list, BATCHES - 1)
   const many = await observe(service, BATCHES)
-  const name = `waiting-batches: ${BATCHES} compared with one`
+  const head = { name: `waiting-batches: ${BATCHES} compared with one`, backend: backend.name }
   return [
-    atMost({ name, backend, unit: 'tx/s' }, many.transactions, one.transactions, MOST),
-    atMost({ name, backend, unit: 'cpu s/min' }, many.cpuSeconds, one.cpuSeconds, MOST),
+    atMost({ ...head, unit: 'tx/s' }, many.transactions, one.transactions, MOST),
+    atMost({ ...head, unit: 'cpu s/min' }, many.cpuSeconds, one.cpuSeconds, MOST),
   ]
 }
 

@@ -9,7 +9,7 @@ import { startService } from '@plumbline/testkit/service'
 import { encryptSecret } from '@plumbline/webhooks/secret-box'
 import { newSecret } from '@plumbline/webhooks/signature'
 import { bounded, type Figure } from './figure.ts'
-import { startServers } from './servers.ts'
+import { onBothBackends } from './servers.ts'
 
 const ENDPOINTS = 1_000
 const UNRESPONSIVE = 100
@@ -22,35 +22,23 @@ const INSTALLATION_KEY = 'the key of a benchmark, which protects nothing'
  * accept connections and never respond: the time until the other endpoints have all their messages.
  */
 export async function run(): Promise<readonly Figure[]> {
-  await using servers = await startServers()
-  const figures: Figure[] = []
-  for (const backend of ['redis', 'embedded'] as const) {
-    await using stack = new AsyncDisposableStack()
-    const service = stack.use(
-      await startService({
-        databaseUrl: servers.databaseUrl,
-        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
-        workers: [['batch']],
-        env: { EGRESS_ALLOW: '127.0.0.1/32', INSTALLATION_KEY },
-      }),
-    )
+  return await onBothBackends(async ({ name: backend, stores }) => {
+    await using service = await startService({
+      ...stores,
+      workers: [['batch']],
+      env: { EGRESS_ALLOW: '127.0.0.1/32', INSTALLATION_KEY },
+    })
     const wanted = (ENDPOINTS - UNRESPONSIVE) * EVENTS_EACH
-    const responsive = stack.use(await startResponsive(wanted))
-    const unresponsive = stack.use(await startUnresponsive())
+    await using responsive = await startResponsive(wanted)
+    await using unresponsive = await startUnresponsive()
     const accounts = await subscribeAll(service.db, responsive.url, unresponsive.url)
     const startedAt = performance.now()
     await addEvents(service.db, accounts)
     await responsive.all
     const seconds = (performance.now() - startedAt) / 1_000
-    figures.push(
-      bounded(
-        { name: 'webhooks: 27,000 messages to responsive endpoints', backend, unit: 's' },
-        seconds,
-        MOST_SECONDS,
-      ),
-    )
-  }
-  return figures
+    const head = { name: 'webhooks: 27,000 messages to responsive endpoints', backend, unit: 's' }
+    return [bounded(head, seconds, MOST_SECONDS)]
+  })
 }
 
 interface Receiver extends AsyncDisposable {
