@@ -56,10 +56,10 @@ export async function faultsOfPage(
 }
 
 /**
- * Waits until a page has been repainted after a change of size or theme: until then it has the old
- * colours.
+ * Waits until a page has been repainted, after a change of size or theme for example: until then it
+ * has the old colours.
  */
-async function untilRepainted(page: Page): Promise<void> {
+export async function untilRepainted(page: Page): Promise<void> {
   await page.evaluate(
     'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))',
   )

@@ -2,12 +2,13 @@ import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
 import { accountSettings, invitationResponse, memberList } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
+import { batchView } from '@plumbline/contract/batch-view'
 import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
 import { backends } from '@plumbline/testkit/backends'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { settle } from '../axe.ts'
+import { settle, untilRepainted } from '../axe.ts'
 import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import { PASSWORD, signUp, type TestUser } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
@@ -403,6 +404,35 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
       .toBe(String(cost?.balance))
   })
 
+  test('a batch cannot be started while the cost of an earlier reading is shown', async () => {
+    const text = 'Email,Phone\na@example.com,+4930123456\n'
+    const id = await user.upload({ fileName: 'dearer.csv', text })
+    await user.until(id, 'ready')
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await expect.poll(() => page.locator('.figure').textContent()).toBe('1')
+    const isCounted = Promise.withResolvers<void>()
+    await page.route('**/preview', async (route) => {
+      await isCounted.promise
+      await route.continue()
+    })
+    const isReadAnew = page.waitForResponse(
+      async (answer) =>
+        answer.url().endsWith(id) &&
+        answer.request().method() === 'GET' &&
+        batchView.parse(await answer.json()).status === 'ready',
+    )
+    await page.getByLabel('Product', { exact: true }).selectOption('deliverability')
+    await page.evaluate(NOTE_OFFERS)
+    await isReadAnew
+    await untilRepainted(page)
+    isCounted.resolve()
+    await expect.poll(() => page.locator('.figure').textContent()).toBe('3')
+    await page.getByRole('button', { name: 'Start', exact: true, disabled: false }).waitFor()
+    expect(new Set(await page.evaluate<string[]>('offers'))).toEqual(new Set(['3']))
+    await page.unroute('**/preview')
+  })
+
   test('a sample that was begun in another window is shown, not refused', async () => {
     const id = await user.upload({
       fileName: 'phones.csv',
@@ -659,6 +689,15 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click()
 }
+
+/** Script for the page: notes the costs that it shows while `Start` can be pressed. */
+const NOTE_OFFERS = `
+  window.offers = []
+  new MutationObserver(() => {
+    const start = [...document.querySelectorAll('button')].find((one) => one.textContent === 'Start')
+    if (start?.disabled === false) offers.push(document.querySelector('.figure')?.textContent)
+  }).observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true })
+`
 
 async function isInView(page: Page, selector: string): Promise<boolean> {
   return await page.evaluate(`(() => {

@@ -44,7 +44,8 @@ export function Preview({
     placeholderData: (former) => former,
   })
   const { data, error } = preview
-  const isRead = isReady && !changes.isBusy
+  // What is shown of an earlier reading meanwhile may cost less.
+  const isRead = isReady && !changes.isBusy && !preview.isPlaceholderData
   useCostAloud(isRead && data?.error === null ? data.cost?.credits : undefined)
   const start = async (): Promise<void> => {
     try {
