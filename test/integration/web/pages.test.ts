@@ -2,6 +2,7 @@ import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
 import { setOperator } from '@plumbline/db/people/users'
 import { backends } from '@plumbline/testkit/backends'
 import { Secret, TOTP } from 'otpauth'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
 import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
@@ -384,6 +385,34 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await page.context().unroute('**/v1/**')
     await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await page.getByText('credits to spend').waitFor()
+  })
+
+  test('every part of a page that could not be read is read once the service is back', async () => {
+    await using other = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    await other.context.route(READS, (route) => route.abort('connectionrefused'))
+    const paths = [
+      '/app',
+      '/app/batches',
+      `/app/settings/webhooks/${filled.webhook}`,
+      `/app/settings/erase?receipt=${filled.erasure}`,
+    ]
+    const pages: Page[] = []
+    for (const path of paths) {
+      const page = await other.open()
+      await page.goto(path)
+      pages.push(page)
+    }
+    // The batch itself is read, its rows are not.
+    const page = await other.open()
+    await page.route(`**/v1/batches/${filled.done}`, (route) => route.continue())
+    await page.goto(`/app/batches/${filled.done}`)
+    pages.push(page)
+    for (const one of pages) await one.getByRole('alert').first().waitFor()
+    await other.context.unroute(READS)
+    for (const one of pages) await expect.poll(() => one.getByRole('alert').count()).toBe(0)
+    await page.getByText('p0@example.com').waitFor()
   })
 })
 

@@ -32,7 +32,7 @@ export function createQueries(): QueryClient {
         retry: mayHelp,
         retryDelay: delayMs,
         networkMode: 'always',
-        refetchInterval: ({ state }) => (isAway(state.error) ? AGAIN_MS : false),
+        refetchInterval: ({ state }) => againMs(state.error, false),
       },
       mutations: { retry: false, networkMode: 'always' },
     },
@@ -53,6 +53,14 @@ function mayHelp(failures: number, error: unknown): boolean {
 /** Whether there was no response, or one that says that the service cannot answer now. */
 function isAway(error: unknown): boolean {
   return error instanceof RefusedCall && (error.status === 0 || error.status >= 500)
+}
+
+/**
+ * Milliseconds until a query is read again, for one that is read every `everyMs`, or once (false):
+ * where the service was unreachable, the message says that the page tries again.
+ */
+export function againMs(error: unknown, everyMs: number | false): number | false {
+  return isAway(error) ? AGAIN_MS : everyMs
 }
 
 function delayMs(failures: number, error: unknown): number {
@@ -104,8 +112,8 @@ export const recentBatchesQuery = queryOptions({
   queryKey: ['batches', 'recent'],
   queryFn: async ({ signal }) =>
     await callJson<BatchPage>('GET', '/v1/batches?limit=10', undefined, { signal }),
-  refetchInterval: ({ state }) =>
-    (state.data?.data ?? []).some(({ status }) => isMoving(status)) ? LIST_EVERY_MS : false,
+  refetchInterval: ({ state: { data, error } }) =>
+    againMs(error, (data?.data ?? []).some(({ status }) => isMoving(status)) && LIST_EVERY_MS),
 })
 
 /** The batches that run, however many newer ones there are. */
@@ -115,7 +123,8 @@ export const runningBatchesQuery = queryOptions({
     await callJson<BatchPage>('GET', `/v1/batches?limit=10&status=${MOVING.join(',')}`, undefined, {
       signal,
     }),
-  refetchInterval: ({ state }) => ((state.data?.data ?? []).length > 0 ? LIST_EVERY_MS : false),
+  refetchInterval: ({ state: { data, error } }) =>
+    againMs(error, (data?.data ?? []).length > 0 && LIST_EVERY_MS),
 })
 
 /** Query key of one batch. */

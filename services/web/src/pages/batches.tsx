@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../api/http.ts'
-import { isMoving, MOVING } from '../api/queries.ts'
+import { againMs, isMoving, MOVING } from '../api/queries.ts'
 import { BatchTable } from '../components/batch-table.tsx'
 import { Button } from '../components/button.tsx'
 import { Field, SelectField } from '../components/field.tsx'
@@ -168,7 +168,7 @@ function useBatches({ search, state }: { readonly search: string; readonly state
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? []
       const moves = pages[0]?.data.some(({ status }) => isMoving(status)) ?? false
-      return pages.length === 1 && moves ? EVERY_MS : false
+      return pages.length > 1 ? false : againMs(state.error, moves && EVERY_MS)
     },
     placeholderData: (former) => former,
   })

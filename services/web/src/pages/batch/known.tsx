@@ -4,7 +4,7 @@ import { VENDORS } from '@plumbline/contract/vendors'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../../api/http.ts'
-import { batchPath, isMoving } from '../../api/queries.ts'
+import { againMs, batchPath, isMoving } from '../../api/queries.ts'
 import { Disclosure } from '../../components/disclosure.tsx'
 import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
@@ -31,7 +31,7 @@ export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | n
       return await callJson<BatchKnown>('GET', path, undefined, { signal })
     },
     enabled: isThere,
-    refetchInterval: moves ? EVERY_MS : false,
+    refetchInterval: ({ state }) => againMs(state.error, moves && EVERY_MS),
     placeholderData: (former) => former,
   })
   if (!isThere) return null

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { sentenceOf } from '../../api/http.ts'
-import { isMoving } from '../../api/queries.ts'
+import { againMs, isMoving } from '../../api/queries.ts'
 import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
@@ -59,7 +59,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
     queryKey: ['rows', batch.id, isMoving(batch.status), only, after],
     queryFn: async ({ signal }) => await readRows(batch.id, { only, after, signal }),
     enabled: !isOver,
-    refetchInterval: isMoving(batch.status) ? EVERY_MS : false,
+    refetchInterval: ({ state }) => againMs(state.error, isMoving(batch.status) && EVERY_MS),
     placeholderData: (former) => former,
   })
   const { data, error } = rows

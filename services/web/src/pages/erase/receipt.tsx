@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { erasureKey, readErasure } from '../../api/erasures.ts'
 import { sentenceOf } from '../../api/http.ts'
+import { againMs } from '../../api/queries.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Skeleton, Card, Notice } from '../../components/page.tsx'
@@ -20,7 +21,8 @@ export function Receipt({ id }: { readonly id: string }): JSX.Element {
   const { data, error } = useQuery({
     queryKey: erasureKey(id),
     queryFn: async ({ signal }) => await readErasure(id, signal),
-    refetchInterval: ({ state }) => (state.data?.status === 'running' ? EVERY_MS : false),
+    refetchInterval: ({ state: { data: read, error: fault } }) =>
+      againMs(fault, read?.status === 'running' && EVERY_MS),
   })
   const status = data?.status
   useEffect(() => {

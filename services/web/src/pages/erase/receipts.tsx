@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { erasuresKey, readErasures, receiptHref } from '../../api/erasures.ts'
 import { sentenceOf } from '../../api/http.ts'
+import { againMs } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
@@ -97,7 +98,7 @@ function useReceipts() {
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? []
       const moves = pages[0]?.data.some(({ status }) => status === 'running') ?? false
-      return pages.length === 1 && moves ? EVERY_MS : false
+      return pages.length > 1 ? false : againMs(state.error, moves && EVERY_MS)
     },
   })
 }

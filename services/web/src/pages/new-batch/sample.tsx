@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
-import { batchKey, batchPath } from '../../api/queries.ts'
+import { againMs, batchKey, batchPath } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
@@ -32,7 +32,8 @@ export function Sample({
     queryFn: async ({ signal }) => await readSample(path, signal),
     // Where none was asked for there is nothing to read.
     enabled: sampled > 0 || queries.getQueryData(key) !== undefined,
-    refetchInterval: ({ state }) => (state.data?.status === 'running' ? EVERY_MS : false),
+    refetchInterval: ({ state }) =>
+      againMs(state.error, state.data?.status === 'running' && EVERY_MS),
   })
   const begin = async (): Promise<void> => {
     queries.setQueryData(key, await beginSample(path))

@@ -8,6 +8,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../../api/http.ts'
+import { againMs } from '../../api/queries.ts'
 import { readDeliveries, webhookKey, webhookPath } from '../../api/webhooks.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
@@ -104,7 +105,7 @@ function useDeliveries(id: string, status: DeliveryState | '') {
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? []
       const isSending = pages[0]?.data.some(({ status }) => status === 'pending') ?? false
-      return pages.length === 1 && isSending ? EVERY_MS : false
+      return pages.length > 1 ? false : againMs(state.error, isSending && EVERY_MS)
     },
     placeholderData: (former) => former,
   })
