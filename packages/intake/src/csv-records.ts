@@ -1,6 +1,7 @@
 import Papa from 'papaparse'
 import { isOver, TOO_LONG } from './limits.ts'
 import { IntakeError } from './intake-error.ts'
+import { lastLine } from './line-reader.ts'
 
 /** Delimiter and line ends of a file. */
 export interface CsvDialect {
@@ -58,6 +59,8 @@ export function createCsvReader(
       return plain ? pushPlain(scan, whole) : pushQuoted(scan, whole, false)
     },
     end: () => {
+      scan.rest = lastLine(scan.rest, scan.newline)
+      scan.at = Math.min(scan.at, scan.rest.length)
       if (scan.rest === '' && !scan.quoted && !scan.skipping) return []
       const rows = pushQuoted(scan, scan.rest + scan.newline, true)
       if (scan.quoted) throw unclosed(scan.quoteLine)

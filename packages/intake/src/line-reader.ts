@@ -35,5 +35,15 @@ export function createLineReader(newline: '\n' | '\r', maxBytes: number): LineRe
     return lines
   }
 
-  return { push, end: () => (rest === '' && !skipping ? [] : push(newline)) }
+  function end(): Line[] {
+    rest = lastLine(rest, newline)
+    return rest === '' && !skipping ? [] : push(newline)
+  }
+
+  return { push, end }
+}
+
+/** What is left behind the last line end, without the `\n` with which an old Macintosh file may end. */
+export function lastLine(rest: string, newline: '\n' | '\r'): string {
+  return newline === '\r' && rest.endsWith('\n') ? rest.slice(0, -1) : rest
 }

@@ -101,6 +101,16 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     expect(summary).toMatchObject({ delimiter: ',', columns: 4 })
   })
 
+  it.each([
+    ['file.csv', '\r\n'],
+    ['file.csv', '\n'],
+    ['file.txt', '\r\n'],
+  ])('old Macintosh lines in a %s whose last one ends with %j', async (fileName, end) => {
+    const { file, rows } = await readBytes(`Email\ra@b.example\rc@d.example${end}`, { fileName })
+    expect(file.header).toEqual(['Email'])
+    expect(rows.map(({ cells }) => cells)).toEqual([['a@b.example'], ['c@d.example']])
+  })
+
   it('options of the client take precedence over detection', async () => {
     const { file, rows } = await readBytes('Email,Name\na@b.example,Ann\n', { header: false })
     expect(file.header).toBeNull()

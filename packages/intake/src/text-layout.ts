@@ -49,11 +49,14 @@ export function findTextLayout(
   }
 }
 
-/** The line end of a text; old Macintosh files have `\n` within quoted cells alone. */
+/**
+ * The line end of a text; old Macintosh files have `\n` within quoted cells alone, and at the end
+ * where another program has closed the last line.
+ */
 function newlineOf(body: string): '\n' | '\r' {
   if (!body.includes('\r')) return '\n'
   const between = body.includes('\n') ? body.replaceAll(/"[^"]*"?/g, '') : body
-  return between.includes('\r') && !between.includes('\n') ? '\r' : '\n'
+  return /\r(?!\n)/.test(between) && !between.trimEnd().includes('\n') ? '\r' : '\n'
 }
 
 function recordsOf(
