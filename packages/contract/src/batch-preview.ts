@@ -62,6 +62,8 @@ export const batchPreview = z.strictObject({
     format: z.string().nullable(),
     encoding: z.string().nullable(),
     delimiter: z.string().nullable(),
+    /** What stands before a quote within a quoted cell, if these are not doubled: a backslash. */
+    quote_escape: z.literal('\\').optional(),
     /** The sheet of a workbook. */
     sheet: z.string().nullable(),
     /** Number of the record that is the header, 1 for the first of the file; null without one. */

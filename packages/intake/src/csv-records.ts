@@ -1,4 +1,5 @@
 import Papa from 'papaparse'
+import { afterQuote, unescaped, withStandIns } from './backslash-quotes.ts'
 import { isOver, TOO_LONG } from './limits.ts'
 import { IntakeError } from './intake-error.ts'
 import { lastLine } from './line-reader.ts'
@@ -9,6 +10,8 @@ export interface CsvDialect {
   readonly delimiter: string
   /** Line end; `\n` also accepts `\r\n`, record by record. */
   readonly newline: '\n' | '\r'
+  /** Whether quotes within quotes are written `\"` and backslashes `\\`; doubled if absent. */
+  readonly hasBackslashes?: boolean
 }
 
 /** Parses records from text that arrives in pieces. */
@@ -39,8 +42,34 @@ export function createCsvReader(
   maxRecordBytes: number,
   firstLine = 1,
 ): CsvReader {
+  const reader = createDoublingReader(dialect, maxRecordBytes, firstLine)
+  return dialect.hasBackslashes === true ? createUnescapingReader(reader) : reader
+}
+
+/** Reads a text with backslashes by a reader that knows doubled quotes alone. */
+function createUnescapingReader(reader: CsvReader): CsvReader {
+  let rest = ''
+  const restored = (rows: Rows): Rows =>
+    rows.map((row) => (row === TOO_LONG ? row : row.map(unescaped)))
+  return {
+    push: (text) => {
+      const known = withStandIns(rest + text)
+      // A last backslash may escape what comes next.
+      rest = known.endsWith('\\') ? '\\' : ''
+      return restored(reader.push(rest === '' ? known : known.slice(0, -1)))
+    },
+    end: () => [...restored(reader.push(rest)), ...restored(reader.end())],
+  }
+}
+
+function createDoublingReader(
+  { delimiter, newline }: CsvDialect,
+  maxRecordBytes: number,
+  firstLine: number,
+): CsvReader {
   const scan: Scan = {
-    ...dialect,
+    delimiter,
+    newline,
     maxRecordBytes,
     rest: '',
     at: 0,
@@ -214,21 +243,6 @@ function closeQuote(scan: Scan, text: string, from: number, quote: number, last:
   if (scan.loose && scan.line + scan.breaks > scan.quoteLine) throw unclosed(scan.quoteLine)
   scan.quoted = false
   return text.charAt(after) === delimiter ? after + 1 : after
-}
-
-/**
- * Decides what a quote inside a quoted cell is: returns `quote` itself for a doubled one, the index
- * of the delimiter or line end for a closing one, -1 for a loose one, and the length of the text if
- * more text is needed.
- */
-function afterQuote(text: string, quote: number, delimiter: string, newline: string): number {
-  if (text.charAt(quote + 1) === '"') return quote
-  for (let at = quote + 1; at < text.length; at++) {
-    const char = text.charAt(at)
-    if (char === delimiter || char === newline) return at
-    if (char.trim() !== '') return -1
-  }
-  return text.length
 }
 
 /** The cells of complete records; the text ends with its newline. */

@@ -129,6 +129,7 @@ function batchFileOf(
     format: laidOut.format,
     encoding: file.found?.encoding ?? null,
     delimiter: laidOut.delimiter,
+    hasBackslashes: layout.kind === 'csv' && layout.dialect.hasBackslashes === true,
     sheet: layout.kind === 'sheet' ? layout.sheet : null,
     headerRow: header !== null && layout.kind !== 'json' ? laidOut.skipRecords : null,
     header,

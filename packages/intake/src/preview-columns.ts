@@ -11,6 +11,8 @@ export interface FileSketch {
   readonly format: string
   readonly encoding: string | null
   readonly delimiter: string | null
+  /** Whether quotes within quoted cells follow a backslash. */
+  readonly hasBackslashes: boolean
   readonly sheet: string | null
   /** 1-based number of the header record; null without one. */
   readonly headerRow: number | null
@@ -30,9 +32,16 @@ export function previewHead(
   sketch: FileSketch,
   mapping: ColumnMapping,
 ): Pick<BatchPreview, 'file' | 'columns' | 'first_rows'> {
-  const { format, encoding, delimiter, sheet, headerRow } = sketch
+  const { format, encoding, delimiter, hasBackslashes, sheet, headerRow } = sketch
   return {
-    file: { format, encoding, delimiter, sheet, header_row: headerRow },
+    file: {
+      format,
+      encoding,
+      delimiter,
+      ...(hasBackslashes ? { quote_escape: '\\' } : {}),
+      sheet,
+      header_row: headerRow,
+    },
     columns: Array.from({ length: sketch.columns }, (_, column) =>
       columnOf(sketch, mapping, column),
     ),

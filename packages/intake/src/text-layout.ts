@@ -1,3 +1,4 @@
+import { hasBackslashQuotes, withStandIns } from './backslash-quotes.ts'
 import { createCsvReader } from './csv-records.ts'
 import { findDelimiter, separatorLine } from './delimiter.ts'
 import { refuseJsonArray, refuseMarkup, type FileFormat } from './file-kind.ts'
@@ -19,16 +20,24 @@ export function findTextLayout(
   const skipChars = separator?.length ?? 0
   const body = text.slice(skipChars)
   const newline = newlineOf(body)
-  const delimiter =
+  const delimiterOf = (part: string): string | null =>
     askedDelimiter ??
     separator?.delimiter ??
-    (named === 'tsv' && body.includes('\t') ? '\t' : findDelimiter(body, newline))
+    (named === 'tsv' && part.includes('\t') ? '\t' : findDelimiter(part, newline))
+  const escaped = body.includes('\\"') ? withStandIns(body) : body
+  const ofEscaped = escaped === body ? null : delimiterOf(escaped)
+  const hasBackslashes = hasBackslashQuotes(body, escaped, {
+    delimiter: ofEscaped ?? ',',
+    newline,
+    cut,
+  })
+  const delimiter = hasBackslashes ? ofEscaped : delimiterOf(body)
   const layout: Extract<FileLayout, { kind: 'csv' | 'lines' }> =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }
       : {
           kind: 'csv',
-          dialect: { delimiter: delimiter ?? ',', newline },
+          dialect: { delimiter: delimiter ?? ',', newline, hasBackslashes },
           firstLine: separator === undefined ? 1 : 2,
         }
   const all = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>

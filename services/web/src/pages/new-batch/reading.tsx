@@ -54,6 +54,9 @@ export function Reading({
             ? []
             : [['Sheet', <Foreign key="sheet" text={file.sheet} />] as const]),
           ['Encoding', file.encoding ?? 'None'],
+          ...(file.quote_escape === undefined
+            ? []
+            : [['Quotes in cells', 'Each after a backslash'] as const]),
           ['Header', file.header_row === null ? 'None' : `Row ${format.number(file.header_row)}`],
           ['Rows', rowsText(preview)],
         ]}
