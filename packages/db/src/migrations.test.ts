@@ -61,6 +61,9 @@ const LANDED: Readonly<Record<string, string>> = {
   '0142_records_prepaid.sql': '5ec9be839976d3593e9a9ac84c4962d0ea95786ba018a0bf852cb8cdc1daf621',
   '0143_webhook_pauses.sql': 'e84fb77376ebcca6d7d4a65e3fdc966fb1a2614e8c87c49a5c90a2f70982e92d',
   '0144_expired_mails.sql': 'efe3a957c64437854b74fa41682cdeba008d9aebf503e4c4a0287940bce291a7',
+  '0145_ended_watchers.sql': 'cc6a4c45457b981a953f9fc9259e45ad5ef5cd9cb62da0374b69f30067b52af2',
+  '0146_ended_watchers_listed.sql':
+    '3d2045092d81fc9075d21cdffdfbf2c115706779eb1ecf25449b84706eda9d0b',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { moveBatch } from '../batches/rows.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { rowsRead } from '../rows-read-fixture.ts'
 import { addMember } from './members.ts'
 import { takeEndedBatches } from './notifications.ts'
 import { insertUser } from './users.ts'
@@ -26,6 +27,42 @@ test('a batch that was erased as soon as it had ended is told for a day, in the 
   expect(await take()).toEqual({})
   const { rows } = await db.pool.query('select batch_id from batch_watchers')
   expect(rows).toEqual([{ batch_id: 'still_running' }])
+})
+
+test('a search for whom to notify reads the batches that have ended, not all that are watched', async () => {
+  await using stage = await openStage()
+  const { db, batch, take } = stage
+  await batch('running', ['running'])
+  await batch('completed', ['running', 'finalizing', 'completed'])
+  await db.pool.query(`
+    insert into batches select (jsonb_populate_record(b,
+        jsonb_build_object('id', 'more_' || n, 'status', 'analyzing'))).*
+      from batches b, generate_series(1, 5000) n where b.id = 'running';
+    insert into batch_watchers (batch_id, user_id)
+      select b.id, w.user_id from batches b, batch_watchers w
+      where b.id like 'more%' and w.batch_id = 'running'`)
+  await db.pool.query('vacuum analyze batches, batch_watchers')
+  await inTransaction(db, async (tx) => {
+    const count = async (): Promise<number> =>
+      (await rowsRead(tx, 'batches')) + (await rowsRead(tx, 'batch_watchers'))
+    const before = await count()
+    expect(await takeEndedBatches(tx, 10)).toMatchObject([{ id: 'completed' }])
+    expect((await count()) - before).toBeLessThan(50)
+  })
+  expect(await take()).toEqual({})
+})
+
+test('a batch that had ended before it is watched again is told', async () => {
+  await using stage = await openStage()
+  const { db, batch, take } = stage
+  await batch('renamed', ['running', 'finalizing', 'completed'])
+  const { rows } = await db.pool.query<{ user_id: string }>('select user_id from batch_watchers')
+  expect(await take()).toEqual({ renamed: 'completed' })
+  await db.pool.query('insert into batch_watchers (batch_id, user_id) values ($1, $2)', [
+    'renamed',
+    rows[0]?.user_id,
+  ])
+  expect(await take()).toEqual({ renamed: 'completed' })
 })
 
 interface Stage extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { BatchState } from '@plumbline/contract/batch'
 import { sql } from 'kysely'
-import { ENDED_STATES, sqlStates } from '../batches/states.ts'
+import { ENDED_STATES } from '../batches/states.ts'
 import type { Tx } from '../database.ts'
 
 /** A batch that has ended and that a user wants to be notified of. */
@@ -31,7 +31,8 @@ export async function watchBatchOf(tx: Tx, batchId: string, sessionId: string): 
 /**
  * Takes ended batches whose users were not notified, in the transaction that writes the
  * notification and has no other locks to wait for; other processes skip them until its commit, and
- * names are erased before or after it. A batch may be erased as soon as it has ended: it is told for
+ * names are erased before or after it. Triggers mark who watches an ended batch, so that no other is
+ * read. A batch may be erased as soon as it has ended: it is told for
  * a day, in the state that it ended in. Users who have left the account are not notified, nor of
  * batches that expired before a start.
  */
@@ -39,8 +40,7 @@ export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly 
   const { rows: taken } = await sql<{ batch_id: string; user_id: string }>`
     delete from batch_watchers where batch_id in (
       select w.batch_id from batch_watchers w join batches b on b.id = w.batch_id
-      where b.status in ${sql.raw(sqlStates([...ENDED_STATES, 'expired']))}
-      order by w.created_at limit ${limit}
+      where w.ended_at is not null order by w.ended_at limit ${limit}
       for update of w skip locked for share of b skip locked)
     returning batch_id, user_id`.execute(tx)
   // A statement of its own, so that it sees the names as they are under the locks.

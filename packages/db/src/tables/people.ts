@@ -131,4 +131,6 @@ export interface WatcherRow {
   batch_id: string
   user_id: string
   created_at: Generated<Date>
+  /** When the batch ended; null while it has not. Triggers set it. */
+  ended_at: Generated<Date | null>
 }
