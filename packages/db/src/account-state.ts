@@ -1,6 +1,7 @@
 import type { AccountState } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import { deleteWebhook, listWebhooks } from './webhooks/endpoints.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.
@@ -105,10 +106,40 @@ export async function hasDataInWork(db: Db, accountId: string): Promise<boolean>
   return row !== undefined
 }
 
+/** Rows that one statement deletes. */
+const ROWS_AT_ONCE = 2_000
+
+/**
+ * Deletes what a closed account may have very much of, in statements of `atOnce` rows: webhook
+ * endpoints with their deliveries, stored responses, receipts of erasures.
+ *
+ * @returns false if the signal has aborted between two statements: another call goes on
+ */
+export async function deleteManyRows(
+  db: Db,
+  accountId: string,
+  { signal, atOnce = ROWS_AT_ONCE }: { signal?: AbortSignal | undefined; atOnce?: number } = {},
+): Promise<boolean> {
+  for (const { id } of await listWebhooks(db, accountId)) {
+    if (signal?.aborted === true) return false
+    await deleteWebhook(db, { accountId, id }, { signal, atOnce })
+  }
+  for (const table of ['idempotency_keys', 'erasures'] as const) {
+    for (let isMore = true; isMore;) {
+      if (signal?.aborted === true) return false
+      const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ctid = any(array(
+        select ctid from ${sql.table(table)} where account_id = ${accountId}
+        limit ${atOnce} for update skip locked))`.execute(db.kysely)
+      isMore = numAffectedRows === BigInt(atOnce)
+    }
+  }
+  return true
+}
+
 /**
  * Erases the personal data of a closed account: address, name, keys, stored responses, webhook
- * endpoints and their deliveries, receipts of erasures. Its batches must be erased, and its erasures
- * ended, first. Its credits stay, under its id.
+ * endpoints and their deliveries, receipts of erasures. Its batches must be erased, its erasures
+ * ended, and its many rows deleted first. Its credits stay, under its id.
  */
 export async function eraseAccount(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`

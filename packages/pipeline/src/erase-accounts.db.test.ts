@@ -1,4 +1,5 @@
-import { getAccount } from '@plumbline/db/accounts'
+import { deleteManyRows } from '@plumbline/db/account-state'
+import { createAccount, getAccount } from '@plumbline/db/accounts'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { createKey, findKey } from '@plumbline/db/keys'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
@@ -78,6 +79,63 @@ test('a closed account’s running batch is canceled and erased, and no data tha
     expect(rows).toEqual([])
   }
   expect(await auditLedger(db)).toEqual([])
+})
+
+test('what a closed account has very much of is deleted in bounded statements, which a stop interrupts', async () => {
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const { accountId } = harness.owner
+  const { id: other } = await createAccount(db, { email: 'b@b.example', plan: 'free' })
+  const endpoints = [`whk_${'a'.repeat(16)}`, `whk_${'b'.repeat(16)}`, `whk_${'c'.repeat(16)}`]
+  for (const [no, id] of endpoints.entries()) {
+    await db.pool.query(
+      `insert into webhook_endpoints (id, account_id, url, events, secret)
+       values ($1, $2, 'https://a.example', '{key.revoked}', 's')`,
+      [id, no < 2 ? accountId : other],
+    )
+    await db.pool.query(
+      `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
+       select 'dlv_' || substr(md5($1 || n), 1, 16), $1, 'msg_' || n, 'key.revoked', '', ''
+       from generate_series(1, 25) n`,
+      [id],
+    )
+  }
+  await db.pool.query(
+    `insert into erasures (id, account_id, mode, status, value_count, include_addresses, target,
+       place, completed_at)
+     select 'ers_' || substr(md5(n::text), 1, 16), $1, 'live', 'completed', 1, false, null, '{}', now()
+     from generate_series(1, 25) n`,
+    [accountId],
+  )
+  await db.pool.query(`
+    create table seen (rows int);
+    create function note_rows() returns trigger language plpgsql as $$
+      begin insert into seen select count(*) from gone; return null; end $$;
+    create trigger note_rows after delete on webhook_deliveries
+      referencing old table as gone for each statement execute function note_rows();
+    create trigger note_rows after delete on erasures
+      referencing old table as gone for each statement execute function note_rows()`)
+  await closeAccount(db, { actor: 'ada', accountId })
+  const count = async (table: string): Promise<number> =>
+    (await db.pool.query(`select from ${table}`)).rowCount ?? 0
+
+  let reads = 0
+  // Read once for the endpoint, and before each of its statements.
+  const signal = {
+    get aborted() {
+      return ++reads > 3
+    },
+  } as unknown as AbortSignal
+  expect(await deleteManyRows(db, accountId, { signal, atOnce: 10 })).toBe(false)
+  expect(await count('webhook_deliveries')).toBe(55)
+  expect(await count('webhook_endpoints')).toBe(3)
+  expect(await deleteManyRows(db, accountId, { atOnce: 10 })).toBe(true)
+  expect(await count('webhook_deliveries')).toBe(25)
+  expect(await count('webhook_endpoints')).toBe(1)
+  expect(await count('erasures')).toBe(0)
+  const { rows } = await db.pool.query<{ most: number }>('select max(rows) as most from seen')
+  expect(rows).toEqual([{ most: 10 }])
+  expect(await eraseClosedAccounts(harness.pipeline)).toBe(1)
 })
 
 test('what a request that was under way stores after its account was erased is erased, too', async () => {

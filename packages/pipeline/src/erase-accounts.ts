@@ -1,5 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import {
+  deleteManyRows,
   eraseAccount,
   hasDataInWork,
   listOwnBatches,
@@ -30,6 +31,7 @@ export async function eraseClosedAccounts(
     if (signal?.aborted === true) break
     try {
       if (!(await eraseBatchesOf(pipeline, accountId, signal))) continue
+      if (!(await deleteManyRows(pipeline.db, accountId, { signal }))) break
       await pipeline.db.kysely.transaction().execute((tx) => eraseAccount(tx, accountId))
       erased += 1
     } catch (error) {

@@ -137,11 +137,28 @@ export async function rotateWebhookSecret(
     .executeTakeFirst()
 }
 
-/** Deletes an endpoint with its deliveries; false if there is none. */
+/** Messages that one statement deletes: some 20 ms, for which results of other endpoints may wait. */
+const MESSAGES_AT_ONCE = 2_000
+
+/**
+ * Deletes an endpoint with its deliveries; false if there is none. It is disabled first, so that
+ * nothing more is sent, and its deliveries are deleted in bounded statements: who writes messages of
+ * others beside them does not wait for all of them. If the signal aborts between two of these, the
+ * endpoint stays, disabled, and another call goes on.
+ */
 export async function deleteWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },
+  { signal, atOnce = MESSAGES_AT_ONCE }: { signal?: AbortSignal | undefined; atOnce?: number } = {},
 ): Promise<boolean> {
+  if ((await changeWebhook(db, which, { enabled: false })) === undefined) return false
+  for (let isMore = true; isMore;) {
+    if (signal?.aborted === true) return true
+    const { numAffectedRows } = await sql`delete from webhook_deliveries where ctid = any(array(
+      select ctid from webhook_deliveries where endpoint_id = ${which.id}
+      limit ${atOnce} for update skip locked))`.execute(db.kysely)
+    isMore = numAffectedRows === BigInt(atOnce)
+  }
   const { numDeletedRows } = await db.kysely
     .deleteFrom('webhook_endpoints')
     .where('id', '=', which.id)
