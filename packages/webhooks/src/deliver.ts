@@ -29,7 +29,7 @@ const RESULTS = 200
  * Milliseconds after its time-out from which an attempt counts as lost, and another worker repeats
  * it.
  */
-const LOST_AFTER_MS = 30_000
+export const LOST_AFTER_MS = 30_000
 
 /** Milliseconds by which an attempt may be late before the time without one counts as a pause. */
 const LATE_MS = 3_600_000

@@ -292,20 +292,6 @@ export async function takeDue(
   return { due: rows.filter((row) => row.id !== null), after: rows[0]?.after ?? '' }
 }
 
-/** How many messages are due, and for how many seconds the oldest has been due. */
-export async function readWebhookBacklog(
-  db: Db,
-): Promise<{ readonly pending: number; readonly oldestSeconds: number }> {
-  const { rows } = await db.pool.query<{ pending: number; oldestSeconds: number }>(
-    `select count(*)::float8 as pending,
-       greatest(0, coalesce(extract(epoch from clock_timestamp() - min(d.due_at)), 0))::float8
-         as "oldestSeconds"
-     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-     where d.status = 'pending' and e.disabled_at is null`,
-  )
-  return rows[0] ?? { pending: 0, oldestSeconds: 0 }
-}
-
 /** Deletes messages about erased subjects. */
 export async function deleteDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
   await tx
