@@ -95,16 +95,6 @@ export async function pageOfErasures(
   return await query.where(behind).execute()
 }
 
-/** Erasures of an account, newest first. */
-export async function listErasures(db: Db, accountId: string): Promise<readonly ErasureRow[]> {
-  return await db.kysely
-    .selectFrom('erasures')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('created_at', 'desc')
-    .execute()
-}
-
 /** An erasure whose lease this process holds. */
 export interface ClaimedErasure extends ErasureRow {
   /** How often its progress was stored. */

@@ -37,6 +37,49 @@ test('an export has stored responses, but not those that hold the secret of an e
   expect(answers).not.toContain('/v1/webhooks')
 })
 
+test('an export has all receipts of erasures, newest first, and reads a page of them at a time', async () => {
+  await using stage = await openTestPipeline()
+  const { owner } = stage
+  const { db } = stage.pipeline
+  await db.pool.query(
+    `insert into erasures (id, account_id, mode, status, value_count, include_addresses, place,
+       created_at, completed_at)
+     select 'ers_' || lpad(n::text, 16, '0'), $1, case when n % 10 = 0 then 'test' else 'live' end,
+       'completed', n, false, '{}', now() - n / 100 * interval '1 hour', now()
+     from generate_series(1, 999) n`,
+    [owner.accountId],
+  )
+  let most = 0
+  const kysely = db.kysely.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: ({ result }) => {
+      most = Math.max(most, result.rows.length)
+      return Promise.resolve(result)
+    },
+  })
+  const pipeline = { ...stage.pipeline, db: { ...db, kysely } }
+  const receiptsOf = async (mode: 'live' | 'test'): Promise<readonly string[]> => {
+    const source = { pipeline, owner: { ...owner, mode }, turn: async () => undefined }
+    for await (const entry of exportFiles(source)) {
+      if (entry.name === 'erasures.ndjson') {
+        const lines = (await text(Readable.from(entry.open()))).trimEnd().split('\n')
+        return lines.map(
+          (line) => /"mode":"(\w+)","id":"ers_0*(\d+)"/.exec(line)?.slice(1).join() ?? '',
+        )
+      }
+    }
+    return []
+  }
+  const newestFirst = (one: number, other: number): number =>
+    Math.trunc(one / 100) - Math.trunc(other / 100) || other - one
+  const numbers = Array.from({ length: 999 }, (_, at) => at + 1).toSorted(newestFirst)
+  const tests = numbers.filter((no) => no % 10 === 0).map((no) => `test,${no}`)
+  const lives = numbers.filter((no) => no % 10 !== 0).map((no) => `live,${no}`)
+  expect(await receiptsOf('live')).toEqual([...lives, ...tests])
+  expect(await receiptsOf('test')).toEqual(tests)
+  expect(most).toBeLessThan(500)
+})
+
 describe('what an export cannot read', () => {
   let stage: TestPipeline
   let id: string

@@ -4,7 +4,7 @@ import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 import { getAccount } from '@plumbline/db/accounts'
 import { pageOfOwnBatches, type BatchCursor, type OwnBatch } from '@plumbline/db/batches/blank'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
-import { listErasures } from '@plumbline/db/erasures'
+import { pageOfErasures } from '@plumbline/db/erasures'
 import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
@@ -183,8 +183,14 @@ async function* erasuresOf(
   { pipeline, owner }: ExportSource,
   modes: Modes,
 ): AsyncGenerator<object> {
-  for (const row of await listErasures(pipeline.db, owner.accountId)) {
-    if (modes.includes(row.mode)) yield { mode: row.mode, ...erasureViewOf(row) }
+  for (const mode of modes) {
+    const asked = { accountId: owner.accountId, mode }
+    for (let after: string | undefined; ;) {
+      const page = await pageOfErasures(pipeline.db, asked, { limit: PAGE, after })
+      for (const row of page) yield { mode, ...erasureViewOf(row) }
+      after = page.at(-1)?.id
+      if (page.length < PAGE) break
+    }
   }
 }
 
