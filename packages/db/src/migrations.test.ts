@@ -64,6 +64,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0145_ended_watchers.sql': 'cc6a4c45457b981a953f9fc9259e45ad5ef5cd9cb62da0374b69f30067b52af2',
   '0146_ended_watchers_listed.sql':
     '3d2045092d81fc9075d21cdffdfbf2c115706779eb1ecf25449b84706eda9d0b',
+  '0147_mails_by_prefix.sql': 'e8b905da800bfe34e9434f0656559df8783c7477e286b8ef6ff099827ab53bbd',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

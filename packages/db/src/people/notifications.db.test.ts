@@ -6,7 +6,7 @@ import { moveBatch } from '../batches/rows.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { addMember } from './members.ts'
-import { takeEndedBatches } from './notifications.ts'
+import { renewNotification, takeEndedBatches } from './notifications.ts'
 import { insertUser } from './users.ts'
 
 test('a batch that was erased as soon as it had ended is told for a day, in the state it ended in', async () => {
@@ -37,7 +37,7 @@ test('a search for whom to notify reads the batches that have ended, not all tha
   await db.pool.query(`
     insert into batches select (jsonb_populate_record(b,
         jsonb_build_object('id', 'more_' || n, 'status', 'analyzing'))).*
-      from batches b, generate_series(1, 5000) n where b.id = 'running';
+      from batches b, generate_series(1, 500) n where b.id = 'running';
     insert into batch_watchers (batch_id, user_id)
       select b.id, w.user_id from batches b, batch_watchers w
       where b.id like 'more%' and w.batch_id = 'running'`)
@@ -63,6 +63,30 @@ test('a batch that had ended before it is watched again is told', async () => {
     rows[0]?.user_id,
   ])
   expect(await take()).toEqual({ renamed: 'completed' })
+})
+
+test('the message about a renamed batch is found by its key, not among all that wait', async () => {
+  await using stage = await openStage()
+  const { db, batch, take } = stage
+  await batch('renamed', ['running', 'finalizing', 'completed'])
+  await batch('renamed_', ['running', 'finalizing', 'completed'])
+  await take()
+  await db.pool.query(`
+    insert into mails (kind, sealed, expires_at, once_key)
+    select 'batch_ended', '', now() + interval '1 day', 'batch ' || b || ' ' || u.id
+    from unnest('{renamed,renamed_}'::text[]) b, users u
+    union all
+    select 'batch_ended', '', now() + interval '1 day', 'batch other_' || n || ' usr'
+    from generate_series(1, 5000) n`)
+  await db.pool.query('vacuum analyze mails')
+  await inTransaction(db, async (tx) => {
+    const before = await rowsRead(tx, 'mails')
+    await renewNotification(tx, 'renamed')
+    expect((await rowsRead(tx, 'mails')) - before).toBeLessThan(10)
+  })
+  expect(await take()).toEqual({ renamed: 'completed' })
+  const { rows } = await db.pool.query(`select from mails where once_key like 'batch renamed%'`)
+  expect(rows).toHaveLength(1)
 })
 
 interface Stage extends AsyncDisposable {

@@ -75,7 +75,9 @@ export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly 
 export async function renewNotification(tx: Tx, batchId: string): Promise<void> {
   const prefix = mailPrefix(batchId)
   await sql`with withdrawn as (
-      delete from mails where starts_with(once_key, ${prefix})
+      delete from mails
+      -- A range of their index: the space that ends the prefix is followed by the next character.
+      where once_key collate "C" >= ${prefix} and once_key collate "C" < ${prefix.slice(0, -1)} || '!'
       returning substr(once_key, ${prefix.length + 1}) as user_id)
     insert into batch_watchers (batch_id, user_id)
     select ${batchId}, id from users where id in (select user_id from withdrawn)
