@@ -1,7 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { openDatabase, type Db } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { moveDatabase, type MovedTable } from '@plumbline/db/move-database'
 import { placeOf } from '@plumbline/db/server-address'
@@ -9,11 +7,10 @@ import { grantServing } from '@plumbline/db/serving-role'
 import { limitSessions } from '@plumbline/db/session-limits'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { INSTALLATION_KEY_FILE } from '@plumbline/runtime/installation-key'
-import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { startFault } from '@plumbline/runtime/start'
-import { lockDataDir } from './data-dir-lock.ts'
-import { markMoved, refuseMoved } from './moved-mark.ts'
+import { markMoved } from './moved-mark.ts'
+import { hasPackagedPostgres, startStoppedPostgres } from './packaged-postgres.ts'
+import { runCommand } from './run-command.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of
@@ -22,21 +19,10 @@ import { localSettings, type LocalSettings } from './settings.ts'
 /** Time-out of a statement on a large table: six hours. */
 const LONGEST_MS = 6 * 3_600_000
 
-/** Milliseconds after which the process ends even if something is still open. */
-const EXIT_MS = 500
-
-keepFilesPrivate()
-try {
+await runCommand('The database was not moved', async () => {
   const settings = readSettings(localSettings)
-  process.stdout.write(told(await move(settings), settings))
-} catch (error) {
-  const fault = startFault(error)
-  if (fault === null) throw error
-  process.stderr.write(`The database was not moved: ${fault}\n`)
-  process.exitCode = 1
-}
-// Handles of the server's process can outlive it; everything of ours has ended here.
-setTimeout(() => process.exit(), EXIT_MS).unref()
+  return told(await move(settings), settings)
+})
 
 async function move(settings: LocalSettings): Promise<readonly MovedTable[]> {
   const { DATABASE_URL: serving, MIGRATE_DATABASE_URL, DATABASE_DIRECT_URL: direct } = settings
@@ -44,25 +30,14 @@ async function move(settings: LocalSettings): Promise<readonly MovedTable[]> {
     throw new Error('expected DATABASE_URL, the address of the server that it is to be moved to')
   }
   const dataDir = resolve(settings.DATA_DIR)
-  if ((await stat(join(dataDir, 'postgres')).catch(() => undefined)) === undefined) {
+  if (!(await hasPackagedPostgres(dataDir))) {
     throw new Error(`${dataDir} has no packaged Postgres; set DATA_DIR to the one of "npm start"`)
   }
   await using stack = new AsyncDisposableStack()
-  stack.use(
-    await lockDataDir(dataDir).catch((cause: unknown) => {
-      throw new Error('stop the service first', { cause })
-    }),
-  )
-  await refuseMoved(dataDir)
+  const source = stack.use(open(await startStoppedPostgres(stack, dataDir)))
   const owner = MIGRATE_DATABASE_URL ?? direct ?? serving
   const target = stack.use(open(owner))
   await prepareTarget(target, { owner, serving, direct })
-  const postgres = await startEmbeddedPostgres({ dataDir })
-  stack.defer(() => postgres.stop())
-  if (postgres.joined) {
-    throw new Error('stop the service first: another process has its database open')
-  }
-  const source = stack.use(open(postgres.url))
   await migrate(source)
   const moved = await moveDatabase(source, target)
   await markMoved(dataDir, placeOf(serving))

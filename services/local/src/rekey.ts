@@ -1,16 +1,12 @@
-import { stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { openDatabase, type Db } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import type { SealedKind } from '@plumbline/db/reencrypt'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { findInstallationKey, replaceInstallationKey } from '@plumbline/runtime/installation-key'
-import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { startFault } from '@plumbline/runtime/start'
 import { systemUser } from '@plumbline/runtime/system-user'
-import { lockDataDir } from './data-dir-lock.ts'
-import { refuseMoved } from './moved-mark.ts'
+import { hasPackagedPostgres, startStoppedPostgres } from './packaged-postgres.ts'
+import { runCommand } from './run-command.ts'
 import { changeInstallationKey, type KeyChange } from './change-installation-key.ts'
 import { changeKeySettings, type ChangeKeySettings } from './settings.ts'
 
@@ -19,9 +15,6 @@ import { changeKeySettings, type ChangeKeySettings } from './settings.ts'
 
 /** Time-out of a statement, which limits the wait for a table lock. */
 const STATEMENT_MS = 600_000
-
-/** Milliseconds after which the process ends even if something is still open. */
-const EXIT_MS = 500
 
 const KIND_WORDS: Readonly<Record<SealedKind, string>> = {
   webhookSecret: 'secrets of webhooks',
@@ -32,18 +25,7 @@ const KIND_WORDS: Readonly<Record<SealedKind, string>> = {
   erasure: 'erasures under way',
 }
 
-keepFilesPrivate()
-try {
-  const settings = readSettings(changeKeySettings)
-  process.stdout.write(await changeKey(settings))
-} catch (error) {
-  const fault = startFault(error)
-  if (fault === null) throw error
-  process.stderr.write(`The key was not changed: ${fault}\n`)
-  process.exitCode = 1
-}
-// Handles of the server's process can outlive it; everything of ours has ended here.
-setTimeout(() => process.exit(), EXIT_MS).unref()
+await runCommand('The key was not changed', () => changeKey(readSettings(changeKeySettings)))
 
 /**
  * Changes the key, and its file if it is in one.
@@ -81,21 +63,10 @@ async function openStopped(
   } = settings
   const url = owner ?? direct ?? serving
   if (url !== undefined) return { db: stack.use(open(url)), isAlone: false }
-  if ((await stat(join(dataDir, 'postgres')).catch(() => undefined)) === undefined) {
+  if (!(await hasPackagedPostgres(dataDir))) {
     throw new Error(`expected DATABASE_URL: ${dataDir} has no packaged Postgres`)
   }
-  stack.use(
-    await lockDataDir(dataDir).catch((cause: unknown) => {
-      throw new Error('stop the service first', { cause })
-    }),
-  )
-  await refuseMoved(dataDir)
-  const postgres = await startEmbeddedPostgres({ dataDir })
-  stack.defer(() => postgres.stop())
-  if (postgres.joined) {
-    throw new Error('stop the service first: another process has its database open')
-  }
-  return { db: stack.use(open(postgres.url)), isAlone: true }
+  return { db: stack.use(open(await startStoppedPostgres(stack, dataDir))), isAlone: true }
 }
 
 function open(url: string): Db {
