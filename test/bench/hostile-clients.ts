@@ -25,8 +25,9 @@ const SILENT = 10_000
 const SILENT_ADDRESS = '127.0.0.2'
 const CONNECTIONS_OF_ADDRESS = 256
 
-const FREE_CALLS = 400
-const PAID_CALLS = 90
+/** Free and paid calls, together as many as a connection may have at once; the free ones fill its buffers. */
+const FREE_CALLS = 12
+const PAID_CALLS = 4
 
 /**
  * Effect on the API of clients that do not read their responses, or send no request: memory growth,
