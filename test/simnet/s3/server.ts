@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { signatureFault, signedAt, type S3Credentials } from './signature.ts'
 
 /** An object store in memory with the part of the S3 API that the service uses, and its refusals. */
-export interface S3Server extends AsyncDisposable {
+export interface S3Server extends S3Faults, AsyncDisposable {
   readonly url: string
   /** Objects of the bucket by key. */
   readonly objects: Map<string, Buffer>
@@ -13,6 +13,10 @@ export interface S3Server extends AsyncDisposable {
   readonly openUploads: ReadonlyMap<string, { readonly key: string }>
   /** Creates an unfinished multipart upload with this time of initiation. */
   leaveUpload(key: string, begun: Date): void
+}
+
+/** Faults of the store, which a test sets. */
+interface S3Faults {
   /** Most multipart uploads in one response to `ListMultipartUploads`. */
   uploadsListed: number
   /** How many of the next requests get 503 `SlowDown`. */
@@ -54,7 +58,7 @@ export async function startS3(
   options: S3Credentials & { readonly bucket: string },
 ): Promise<S3Server> {
   const store: Store = { objects: new Map(), uploads: new Map() }
-  const faults = {
+  const faults: S3Faults = {
     busy: 0,
     cuts: 0,
     brokenParts: 0,
@@ -73,63 +77,21 @@ export async function startS3(
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')
-  return {
+  return Object.assign(faults, {
     url: `http://127.0.0.1:${address.port}`,
     objects: store.objects,
     openUploads: store.uploads,
-    leaveUpload: (key, begun) => {
+    leaveUpload: (key: string, begun: Date) => {
       store.uploads.set(randomUUID(), { key, begun, parts: new Map() })
-    },
-    get uploadsListed() {
-      return faults.uploadsListed
-    },
-    set uploadsListed(count) {
-      faults.uploadsListed = count
-    },
-    get busy() {
-      return faults.busy
-    },
-    set busy(count) {
-      faults.busy = count
-    },
-    get cuts() {
-      return faults.cuts
-    },
-    set cuts(count) {
-      faults.cuts = count
-    },
-    get beforeUpload() {
-      return faults.beforeUpload
-    },
-    set beforeUpload(wait) {
-      faults.beforeUpload = wait
-    },
-    get brokenParts() {
-      return faults.brokenParts
-    },
-    set brokenParts(count) {
-      faults.brokenParts = count
-    },
-    get lostCompletions() {
-      return faults.lostCompletions
-    },
-    set lostCompletions(count) {
-      faults.lostCompletions = count
-    },
-    get aheadMs() {
-      return faults.aheadMs
-    },
-    set aheadMs(ms) {
-      faults.aheadMs = ms
     },
     [Symbol.asyncDispose]: async () => {
       server.close()
       server.closeAllConnections()
     },
-  }
+  })
 }
 
-function isCut(faults: { cuts: number }): boolean {
+function isCut(faults: S3Faults): boolean {
   if (faults.cuts === 0) return false
   faults.cuts -= 1
   return true
@@ -149,14 +111,7 @@ async function answer(
   req: IncomingMessage,
   store: Store,
   options: S3Credentials & { readonly bucket: string },
-  faults: {
-    busy: number
-    brokenParts: number
-    lostCompletions: number
-    readonly aheadMs: number
-    readonly uploadsListed: number
-    readonly beforeUpload: () => Promise<void>
-  },
+  faults: S3Faults,
 ): Promise<Reply> {
   const body = await buffer(req)
   const fault = signatureFault(req, body, options)
