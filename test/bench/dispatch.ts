@@ -7,8 +7,7 @@ import { advanceGroups, emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
-import { openDatabase, type Db } from '@plumbline/db/database'
-import { migrate } from '@plumbline/db/migrate'
+import type { Db } from '@plumbline/db/database'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { hold } from '@plumbline/metering/hold'
 import { pack, type ChunkSubjects } from '@plumbline/pipeline/codec'
@@ -23,8 +22,9 @@ import { packagedWeights } from '@plumbline/scoring/weights'
 import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openPostgresTestQueue } from '@plumbline/testkit/queue'
+import { openDispatchDatabase, type DispatchDatabase } from './dispatch-database.ts'
 import { bounded, quantile, type Figure } from './figure.ts'
-import { startPostgres } from './servers.ts'
+import { fillTables } from './fill-tables.ts'
 
 // The dispatcher at full size, with tasks inserted directly: the time of a round while many tasks
 // wait, the time until all of them are settled, and how long another account waits.
@@ -90,8 +90,7 @@ export async function run(): Promise<readonly Figure[]> {
 async function waitingGroups(): Promise<readonly Figure[]> {
   await using place = await openDispatchDatabase(3)
   const { db } = place
-  await fill(
-    db,
+  await fillTables(db, [
     `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
        ip_count, domain_count, remaining, subjects, cells)
      select batch, no, no * size, size, size, size, 0, 0, 0, size, subjects, ''
@@ -112,7 +111,7 @@ async function waitingGroups(): Promise<readonly Figure[]> {
      values ('bat_3', 'acc_3', 'live', 'email', 'full', 0, ${FEW}, 'mx:last', now())`,
     `insert into task_groups (check_kind, group_key, next_at)
      values ('email', 'mx:last', now())`,
-  )
+  ])
   await holdCredits(db, 'acc_1', 'bat_1', SUBJECTS)
   await holdCredits(db, 'acc_2', 'bat_2', FEW)
   await holdCredits(db, 'acc_3', 'bat_3', FEW)
@@ -235,14 +234,13 @@ async function openWorker({ db, url, dir }: DispatchDatabase): Promise<Worker> {
 async function runningBatches(): Promise<readonly Figure[]> {
   await using place = await openDispatchDatabase(RUNNING)
   const { db } = place
-  await fill(
-    db,
+  await fillTables(db, [
     `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
        ip_count, domain_count, remaining, subjects, cells)
      select id, 0, 0, 1, 1, 1, 0, 0, 0, 1, '', '' from batches`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select id, account_id, 'live', 'email', 'full', 0, 1 from batches`,
-  )
+  ])
   const roundsMs = await timesOfRounds(db, ROUNDS)
   const startedMs = performance.now()
   await closeFinishedBatches(db)
@@ -267,12 +265,11 @@ async function runningBatches(): Promise<readonly Figure[]> {
 async function pausedBatches(): Promise<Figure> {
   await using place = await openDispatchDatabase(PAUSED, PAUSED)
   const { db } = place
-  await fill(
-    db,
+  await fillTables(db, [
     `update batches set status = 'paused' where right(id, 1) <> '0'`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select id, account_id, 'live', 'email', 'full', 0, 1000 from batches`,
-  )
+  ])
   const roundsMs = await timesOfRounds(db, ROUNDS / 2)
   const name = 'dispatch: round beside 9,000 accounts with a paused batch, p99'
   const head = { backend: 'postgres', unit: 'ms' }
@@ -282,12 +279,11 @@ async function pausedBatches(): Promise<Figure> {
 async function manyAccounts(taskMs: number, what: string): Promise<Figure> {
   await using place = await openDispatchDatabase(CROWD + 1)
   const { db } = place
-  await fill(
-    db,
+  await fillTables(db, [
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select 'bat_' || a, 'acc_' || a, 'live', 'email', 'full', no, 1000
      from generate_series(1, ${CROWD}) a, generate_series(0, 99) no`,
-  )
+  ])
   const turn = newTurn()
   const ending: Promise<unknown>[] = []
   const last = `acc_${CROWD + 1}`
@@ -358,53 +354,4 @@ async function timedRound(
 /** Removes dispatched tasks, as if they had been processed. */
 async function end(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
   await db.pool.query('delete from tasks where id = any($1)', [tasks.map(({ taskId }) => taskId)])
-}
-
-/** A database, and the folder of its server. */
-interface DispatchDatabase extends AsyncDisposable {
-  readonly db: Db
-  readonly url: string
-  readonly dir: string
-}
-
-/** A database with this many running batches, of a hundred accounts at most by default. */
-async function openDispatchDatabase(batches: number, accounts = 100): Promise<DispatchDatabase> {
-  await using stack = new AsyncDisposableStack()
-  const { url, dir } = stack.use(await startPostgres())
-  const db = stack.use(
-    openDatabase({
-      url,
-      poolSize: 4,
-      applicationName: 'bench',
-      statementMs: 600_000,
-    }),
-  )
-  await migrate(db)
-  await db.pool.query(
-    `insert into accounts (id, email, plan)
-     select 'acc_' || no, no || '@b.example', 'pro' from generate_series(1, least(${batches}, ${accounts})) no`,
-  )
-  await fill(
-    db,
-    `insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
-       retention_days, requested, source_key, file_bytes, ats)
-     select 'bat_' || no, 'acc_' || (no - 1) % ${accounts} + 1, 'live', 'email', 'running', false, true, true, 30,
-       '{}', 'u', 1, jsonb_build_object('running', now())
-     from generate_series(1, ${batches}) no`,
-  )
-  const owned = stack.move()
-  return { db, url, dir, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
-
-/** Writes rows without the state triggers, and updates the planner's statistics. */
-async function fill(db: Db, ...statements: readonly string[]): Promise<void> {
-  const client = await db.pool.connect()
-  try {
-    await client.query('set session_replication_role = replica')
-    for (const statement of statements) await client.query(statement)
-    await client.query('reset session_replication_role')
-    await client.query('analyze tasks, task_groups, batches, chunks')
-  } finally {
-    client.release()
-  }
 }

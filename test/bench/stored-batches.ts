@@ -3,6 +3,7 @@ import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { startService } from '@plumbline/testkit/service'
 import { atMost, median, type Figure } from './figure.ts'
+import { fillTables } from './fill-tables.ts'
 import { onBothBackends, type BenchBackend } from './servers.ts'
 
 /** Stored batches of two accounts, and rows of the running batches of two others. */
@@ -73,15 +74,17 @@ const COLUMNS = `id, account_id, mode, product, status, explain, charge_unknown,
 /** An account with this many ended batches. */
 async function storing(service: TestService, count: number): Promise<Account> {
   const account = await service.account({ credits: 1_000_000 })
-  await fill(
-    service,
-    `insert into batches (${COLUMNS})
+  await fillTables(
+    service.db,
+    [
+      `insert into batches (${COLUMNS})
      select 'bat_' || substr(md5($1 || n), 1, 20), $1, 'live', 'email', 'completed', false, true, true, 30, '{}',
        'uploads/' || n, 'list.csv', 1000, 1000, 1000, '{"completed": "2026-11-01T00:00:00.000Z"}',
        '{"rowsDone": 1000, "creditsUsed": 1000, "answeredShare": 1, "verdicts": [1, 2, 3, 4]}',
        now() + interval '30 days'
      from generate_series(1, ${count}) n`,
-    account.id,
+    ],
+    [account.id],
   )
   return account
 }
@@ -89,44 +92,26 @@ async function storing(service: TestService, count: number): Promise<Account> {
 /** An account with some half answered running batches of this many rows. */
 async function running(service: TestService, rows: number): Promise<Account> {
   const account = await service.account({ credits: 1_000_000 })
-  await fill(
-    service,
-    `insert into batches (${COLUMNS})
+  await fillTables(
+    service.db,
+    [
+      `insert into batches (${COLUMNS})
      select 'bat_' || substr(md5($1 || n), 1, 20), $1, 'live', 'email', 'running', false, true, true, 30, '{}',
        'uploads/' || n, 'list.csv', 1000, ${rows}, ${rows}, '{"running": "2026-11-01T00:00:00.000Z"}', null, null
      from generate_series(1, ${RUNNING}) n`,
-    account.id,
-  )
-  await fill(
-    service,
-    `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count, ip_count,
+      `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count, ip_count,
        domain_count, remaining, subjects, cells, settled_at)
      select b.id, n, n * ${CHUNK_ROWS}, ${CHUNK_ROWS}, ${CHUNK_ROWS}, ${CHUNK_ROWS}, 0, 0, 0,
        case n % 2 when 1 then 0 else ${CHUNK_ROWS} end, decode(repeat('00', 20000), 'hex'),
        decode(repeat('00', 20000), 'hex'), case n % 2 when 1 then now() end
      from batches b, generate_series(0, ${rows / CHUNK_ROWS - 1}) n where b.account_id = $1`,
-    account.id,
-  )
-  await fill(
-    service,
-    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+      `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select batch_id, $1, 'live', 'email', 'full', no, ${CHUNK_ROWS}
      from chunks join batches b on b.id = batch_id where b.account_id = $1 and settled_at is null`,
-    account.id,
+    ],
+    [account.id],
   )
   return account
-}
-
-/** Writes rows without the state triggers. */
-async function fill({ db }: TestService, statement: string, accountId: string): Promise<void> {
-  const client = await db.pool.connect()
-  try {
-    await client.query('set session_replication_role = replica')
-    await client.query(statement, [accountId])
-    await client.query('reset session_replication_role')
-  } finally {
-    client.release()
-  }
 }
 
 /** Median milliseconds of two calls, made alternately. */
