@@ -289,6 +289,16 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await press(page, 'Pause')
     await page.getByRole('button', { name: 'Resume' }).waitFor()
     await page.getByText(/^It resumes by itself on .+ cancel it\.$/).waitFor()
+    await user.send('POST', `/v1/batches/${id}/resume`)
+    await page.locator('.page-title .badge:text-is("Running")').waitFor()
+    await press(page, 'Pause')
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    // The page does not see it before the user acts.
+    await page.route(`**/v1/batches/${id}`, () => undefined)
+    await page.route('**/resume', async (route) => {
+      await page.unroute(`**/v1/batches/${id}`)
+      await route.continue()
+    })
     await user.send('POST', `/v1/batches/${id}/cancel`)
     await press(page, 'Resume')
     await page.locator('.page-title .badge:text-is("Canceled")').waitFor()

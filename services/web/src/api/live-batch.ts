@@ -1,10 +1,12 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
-import { batchKey, batchPath, isMoving, readBatch } from './queries.ts'
+import { againMs, batchKey, batchPath, isMoving, readBatch } from './queries.ts'
 
 /** Milliseconds after a refused stream until the batch is read and followed again. */
 const AGAIN_MS = 5_000
+/** Milliseconds between two reads of a paused batch, which may be resumed elsewhere, or by itself. */
+const PAUSED_EVERY_MS = 5_000
 
 /** The current state of a batch, and why it could not be read. */
 export interface LiveBatch {
@@ -23,6 +25,9 @@ export function useLiveBatch(id: string | null): LiveBatch {
     queryKey: batchKey(id ?? ''),
     queryFn: async ({ signal }) => await readBatch(id ?? '', signal),
     enabled: id !== null,
+    // It may rest for days, for which a stream would take one of those that the account may have.
+    refetchInterval: ({ state }) =>
+      againMs(state.error, state.data?.status === 'paused' && PAUSED_EVERY_MS),
   })
   const isFollowed = data !== undefined && isMoving(data.status)
   const [ends, setEnds] = useState(0)

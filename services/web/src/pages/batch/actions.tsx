@@ -23,7 +23,10 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
   const path = batchPath(batch.id)
   const move = async (name: 'cancel' | 'pause' | 'resume'): Promise<void> => {
     try {
-      queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/${name}`))
+      const moved = await callJson<BatchView>('POST', `${path}/${name}`)
+      // A read that is under way may be of the state before.
+      await queries.cancelQueries({ queryKey: batchKey(batch.id) })
+      queries.setQueryData(batchKey(batch.id), moved)
     } catch (error) {
       // Its state is not that of the page any more.
       void queries.invalidateQueries({ queryKey: batchKey(batch.id) })
