@@ -575,6 +575,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await shown.getByText('r0@example.com', { exact: true }).waitFor()
   })
 
+  test('rows of one kind are not shown below another while that is read', async () => {
+    const id = await user.upload({ fileName: 'kinds.csv', text: 'Email\nk@example.com\n' })
+    await user.until(id, 'ready')
+    await user.send('POST', `/v1/batches/${id}/start`)
+    await user.until(id, 'completed')
+    await page.goto(`/app/batches/${id}`)
+    await page.getByText('k@example.com').waitFor()
+    const isAsked = Promise.withResolvers<void>()
+    await page.route('**/results?*only=refused*', async (route) => {
+      await isAsked.promise
+      await route.continue()
+    })
+    await page.getByLabel('Show', { exact: true }).selectOption('refused')
+    await page.getByText('k@example.com').waitFor({ state: 'detached' })
+    isAsked.resolve()
+    await page.getByText('No such row').waitFor()
+  })
+
   test('the answer of a lookup is not shown below another product', async () => {
     await page.goto('/app/try')
     await settle(page, 'Try it')

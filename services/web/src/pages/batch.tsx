@@ -162,7 +162,7 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
       <Facts
         facts={[
           ['Rows', format.number(rows.total)],
-          ['Charged', format.number(rows.billable)],
+          ['Billable', format.number(rows.billable)],
           ['Duplicates', format.number(rows.duplicate)],
           ...(rows.known === 0 ? [] : [['Known', format.number(rows.known)] as const]),
           ['Refused', format.number(rows.refused)],

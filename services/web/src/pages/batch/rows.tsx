@@ -60,7 +60,8 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
     queryFn: async ({ signal }) => await readRows(batch.id, { only, after, signal }),
     enabled: !isOver,
     refetchInterval: ({ state }) => againMs(state.error, isMoving(batch.status) && EVERY_MS),
-    placeholderData: (former) => former,
+    // Rows of another kind are not of this one: of a large batch it takes a while to find none.
+    placeholderData: (former, query) => (query?.queryKey[3] === only ? former : undefined),
   })
   const { data, error } = rows
   const last = data?.rows.at(-1)
