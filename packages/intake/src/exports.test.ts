@@ -23,6 +23,33 @@ describe('lines above a header', () => {
   })
 
   it.each([
+    ['a title of the width of one column', 'Report of 2026-11-28\nTotal: 2\n\nEmail\n', ''],
+    [
+      'notes as wide as the header, and a blank line',
+      'Kontakte;28.11.2026\n\nE-Mail;Ort\n',
+      ';Rom',
+    ],
+    ['a title and a blank line above unknown names', 'Kontakte\n\nPrivatadresse,Ort\n', ',Rom'],
+    ['a title above one known name', 'Our people\nKürzel,E-Mail,Ort\n', ',Rom', 'k,'],
+    [
+      'titles of one and three cells',
+      'Table: ADRC\n28.11.2026\tList\t1\n\nE-Mail Address\tCity\n',
+      '\tRome',
+    ],
+    [
+      'a title and lines of a table that a report draws',
+      '28.11.2026     List\n-----\n|E-Mail Address|City|\n-----\n',
+      '|Rome|',
+      '|',
+    ],
+  ])('%s: are skipped before values', async (_, above, behind, before = '') => {
+    const lines = ['a@b.example', 'c@d.example'].map((email) => `${before}${email}${behind}\n`)
+    const { rows } = await readBytes(above + lines.join(''))
+    const read = rows.flatMap(({ kind, subjects }) => (kind === 'billable' ? [subjects.email] : []))
+    expect(read).toEqual(['a@b.example', 'c@d.example'])
+  })
+
+  it.each([
     ['an address', 'c@d.example\n'],
     ['a number', 'Ann,+442079460958\n'],
     ['a line as wide as the header', 'Ann,Lee,x,Rome\n'],

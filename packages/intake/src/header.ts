@@ -8,21 +8,52 @@ const PREAMBLE_ROWS = 20
 
 /**
  * Number of records before the header: 0 unless titles or notes of few cells come before a record
- * of several known names, as in reports and the exports of LinkedIn.
+ * of several known names, as in reports and the exports of LinkedIn, or before one that is above
+ * values: then wider notes are passed too if a blank record divides them from a known name, and
+ * unknown names count if they are both wider and divided.
  */
 export function findPreamble(rows: readonly (readonly string[])[]): number {
   let widest = 0
+  let isDivided = false
   for (const [at, row] of rows.slice(0, PREAMBLE_ROWS).entries()) {
     const cells = row.map((cell) => cell.trim()).filter((cell) => cell !== '')
-    if (cells.length === 0) continue
+    if (cells.length === 0) {
+      isDivided = true
+      continue
+    }
     // A row that may be a record must not be dropped.
     if (cells.some((cell) => DATA.has(cellKind(cell)))) return 0
     const known = cells.filter(isKnownName).length
-    const isHeader = known >= 2 && known * 3 >= cells.length
-    if (isHeader) return cells.length >= 2 * widest && widest > 0 ? at : 0
+    const isNamed = known >= 2 && known * 3 >= cells.length
+    const isNarrow = widest < cells.length
+    const mayName = known > 0 ? isNarrow || isDivided : isNarrow && isDivided && areNames(cells)
+    if (mayName && isAboveValues(row, rows.slice(at + 1))) return widest > 0 ? at : 0
+    if (isNamed) return cells.length >= 2 * widest && widest > 0 ? at : 0
     widest = Math.max(widest, cells.length)
+    isDivided = false
   }
   return 0
+}
+
+/** Kinds of values that are told from all else by their form. */
+const CLEAR: ReadonlySet<CellKind> = new Set(['email', 'phone', 'ip', 'domain'])
+
+/** Share of a column's cells that must be of one such kind. */
+const MOSTLY = 0.8
+
+/** Whether a record has a text above a column of addresses, numbers or names of domains. */
+function isAboveValues(row: readonly string[], below: readonly (readonly string[])[]): boolean {
+  return row.some((name, column) => {
+    if (cellKind(name) !== 'text') return false
+    const kinds = below
+      .slice(0, SAMPLE_ROWS)
+      .map((record) => cellKind(record[column] ?? ''))
+      .filter((kind) => kind !== 'empty')
+    const [common = 'text'] = kinds.filter((kind) => CLEAR.has(kind))
+    return (
+      CLEAR.has(common) && kinds.filter((kind) => kind === common).length >= kinds.length * MOSTLY
+    )
+  })
 }
 
 /**

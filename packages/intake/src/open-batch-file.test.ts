@@ -69,6 +69,12 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ['tab', 'Email\tName\na@b.example\tAnn, Bo\n', '\t', ['Email', 'Name']],
     ['pipe', 'Email|Name\na@b.example|Ann\n', '|', ['Email', 'Name']],
     ['a separator line', 'sep=;\r\nEmail;Name\r\na@b.example;Ann\r\n', ';', ['Email', 'Name']],
+    [
+      'a filled separator line',
+      'sep=;;\r\nEmail;Name\r\na@b.example;Ann\r\n',
+      ';',
+      ['Email', 'Name'],
+    ],
     ['an odd separator line', 'sep=^\nEmail^Name\na@b.example^Ann\n', '^', ['Email', 'Name']],
     ['one column', 'Email\na@b.example\n', null, ['Email']],
     ['one column without a header', 'a@b.example\nc@d.example\n', null, null],
