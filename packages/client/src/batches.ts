@@ -30,7 +30,8 @@ export interface BatchSettings {
 export interface FileSettings extends BatchSettings {
   /** Field to header name or 0-based column. */
   readonly mapping?: Readonly<Record<string, string | number>>
-  readonly header?: boolean
+  /** Whether there is a header, or the number of the record that is it, from 1. */
+  readonly header?: boolean | number
   /** Sheet of a workbook, by its name or its number from 1. */
   readonly sheet?: string | number
   /** File to read of a ZIP file that holds several. */

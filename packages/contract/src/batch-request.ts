@@ -109,6 +109,20 @@ export const delimiter = z
   .transform((name) => DELIMITER_NAMES.get(name))
   .meta({ description: 'What separates the cells of a text file.' })
 
+/** Records among which the header can be named. */
+export const HEADER_ROWS = 100
+const headerWanted = `\`header\` must be true, false, or the number of the record that is the header, from 1 to ${HEADER_ROWS}.`
+/** Whether a file has a header, or which record it is. */
+const header = z
+  .union(
+    [z.boolean(), z.int(headerWanted).min(1, headerWanted).max(HEADER_ROWS, headerWanted)],
+    headerWanted,
+  )
+  .meta({
+    description:
+      'Whether the first record that is not blank is a header, or the number of the record that is, from 1, which those before it are no rows of; found out if absent.',
+  })
+
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
 }
@@ -159,7 +173,7 @@ export const batchBody = z.strictObject({
 export const uploadFields = z.strictObject({
   ...options,
   mapping: mapping.optional(),
-  header: truth('header').optional(),
+  header: header.optional(),
   sheet: sheet.optional(),
   entry: entry.optional(),
   encoding: encoding.optional(),

@@ -24,8 +24,11 @@ export interface BatchFileOptions {
   readonly entry?: string | undefined
   /** Name of the encoding; detected if absent. */
   readonly encoding?: string | undefined
-  /** Whether the first record is a header; detected if absent. */
-  readonly header?: boolean | undefined
+  /**
+   * Whether the first record is a header, or the number of the record that is, from 1; detected if
+   * absent.
+   */
+  readonly header?: boolean | number | undefined
   readonly mapping?: AskedMapping | undefined
   /** Columns of the file, even if no row has a value for them; those that rows have if absent. */
   readonly ownColumns?: OwnColumns | undefined

@@ -123,6 +123,21 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     expect(rows.map(({ subjects }) => subjects.email)).toEqual(['Email', 'a@b.example'])
   })
 
+  it('the record that the client takes for the header is it, and none above is a row', async () => {
+    const text = 'Our list\nc@d.example,1234567\n\nEmail,Name\na@b.example,Ann\n'
+    const { file, rows } = await readBytes(text, { header: 4 })
+    expect(file.sketch).toMatchObject({ headerRow: 4, header: ['Email', 'Name'] })
+    expect(rows.map(({ row, cells }) => [row, cells])).toEqual([[0, ['a@b.example', 'Ann']]])
+  })
+
+  it.each([
+    [3, /record 3 .* is blank/],
+    [6, /record 6 .* is missing/],
+  ])('a header in record %s, which is none, is refused', async (header, message) => {
+    const text = 'Our list\nc@d.example,1234567\n\nEmail,Name\na@b.example,Ann\n'
+    await expect(readBytes(text, { header })).rejects.toThrow(message)
+  })
+
   it('in a text of one column each line is a cell, including quotes and commas', async () => {
     const text = '"a b"@c.example\r\nx,y@z.example\n\nd@e.example'
     const { rows } = await readBytes(text, { fileName: 'file.txt' })

@@ -18,13 +18,14 @@ export interface RecordLayout {
 /**
  * Finds the header among the first records of a file.
  *
- * @throws IntakeError if the header exceeds the line limit
+ * @throws IntakeError if the header exceeds the line limit, or the record that is asked for is blank
+ * or missing
  */
 export function findRecords(
   all: readonly (readonly string[])[],
   options: {
-    /** Whether there is a header; detected if absent. */
-    readonly header: boolean | undefined
+    /** Whether there is a header, or the number of its record, from 1; detected if absent. */
+    readonly header: boolean | number | undefined
     readonly limits: UploadLimits
     /** Whether titles and notes may precede it. */
     readonly passesTitles: boolean
@@ -40,10 +41,10 @@ export function findRecords(
     const { skipRecords, header } = grouped
     return { skipRecords, header, rows: recordsBehind(all, skipRecords, limits) }
   }
-  const preamble = asked === undefined && options.passesTitles ? findPreamble(all) : 0
+  const preamble = preambleOf(all, options)
   const records = all.slice(preamble)
   const whole = records.filter((record) => record !== TOO_LONG)
-  const hasHeader = asked ?? findHeader(whole)
+  const hasHeader = asked === undefined ? findHeader(whole) : asked !== false
   const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
   // Without a first record nothing is known of the columns.
   if ((hasHeader && records[first] === TOO_LONG) || records.length === 0) {
@@ -57,6 +58,23 @@ export function findRecords(
   const header = hasHeader ? (records[first] ?? []).map((name) => name.toWellFormed()) : null
   const skipRecords = preamble + (hasHeader ? first + 1 : 0)
   return { skipRecords, header, rows: recordsBehind(all, skipRecords, limits) }
+}
+
+/** Number of records above the header, or above the rows if there is none. */
+function preambleOf(
+  all: readonly (readonly string[])[],
+  { header, passesTitles }: { header: boolean | number | undefined; passesTitles: boolean },
+): number {
+  if (typeof header !== 'number')
+    return header === undefined && passesTitles ? findPreamble(all) : 0
+  const named = all[header - 1]
+  if (named === undefined || (named !== TOO_LONG && isBlank(named))) {
+    throw new IntakeError(
+      'unprocessable',
+      `The record ${header} that is to be the header is ${named === undefined ? 'missing' : 'blank'}; give the number of the one that names the columns, from 1.`,
+    )
+  }
+  return header - 1
 }
 
 function recordsBehind(

@@ -73,6 +73,10 @@ describe('readUploadFields', () => {
     return new Map(Object.entries({ product: 'email', ...values }))
   }
 
+  test('a header is one by its number, too', () => {
+    expect(readUploadFields(fields({ header: '4' })).header).toBe(4)
+  })
+
   test('parses the text of typed fields', () => {
     expect(
       readUploadFields(
@@ -111,7 +115,9 @@ describe('readUploadFields', () => {
     [{ mapping: '{"email": -1}' }, '`mapping` must be a JSON object'],
     [{ mapping: '{"phone": 1}' }, 'the field "phone"; the fields of email are email, ref'],
     [{ product: 'phone', mapping: '{"phone": 1, "ip": "IP"}' }, 'the field "ip"'],
-    [{ header: 'no' }, '`header` must be true or false'],
+    [{ header: 'no' }, '`header` must be true, false, or the number'],
+    [{ header: '0' }, '`header` must be true, false, or the number'],
+    [{ header: '101' }, '`header` must be true, false, or the number'],
     [{ max_credits: '1e3' }, '`max_credits`'],
     [{ known: '30' }, '`known` must be a number of days such as 30d'],
     [{ known: '0d' }, '`known`'],

@@ -36,7 +36,8 @@ export interface BatchOptions {
   readonly retentionDays: number | null
   readonly explain: boolean
   readonly mapping: { readonly [field: string]: string | number } | undefined
-  readonly header: boolean | undefined
+  /** Whether there is a header, or the number of the record that is it. */
+  readonly header: boolean | number | undefined
   readonly sheet: string | number | undefined
   readonly entry: string | undefined
   readonly encoding: string | undefined
@@ -135,9 +136,10 @@ type Reading = {
 function typedField(field: string, text: string): unknown {
   switch (field) {
     case 'start':
-    case 'header':
     case 'explain':
-      return text === 'true' ? true : text === 'false' ? false : text
+      return truthOf(text)
+    case 'header':
+      return /^\d{1,4}$/.test(text) ? Number(text) : truthOf(text)
     case 'max_credits':
     case 'retention_days':
       return /^\d{1,15}$/.test(text) ? Number(text) : text
@@ -146,6 +148,10 @@ function typedField(field: string, text: string): unknown {
     default:
       return text
   }
+}
+
+function truthOf(text: string): boolean | string {
+  return text === 'true' ? true : text === 'false' ? false : text
 }
 
 function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {

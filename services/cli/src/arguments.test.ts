@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { columnMapping, wholeNumber } from './arguments.ts'
+import { columnMapping, headerAnswer, wholeNumber } from './arguments.ts'
 
 describe('whole numbers', () => {
   const read = wholeNumber({ min: 1, max: 100 })
@@ -11,6 +11,18 @@ describe('whole numbers', () => {
 
   test.for(['0', '101', '-1', '1.5', '1e2', '0x10', '', ' 1', 'ten'])('refuse %j', (text) => {
     expect(() => read(text)).toThrow('Expected a whole number from 1 to 100.')
+  })
+})
+
+describe('headers', () => {
+  test.for([
+    ['true', true],
+    ['false', false],
+    ['4', 4],
+  ] as const)('%s', ([text, header]) => expect(headerAnswer(text)).toBe(header))
+
+  test.for(['yes', '0', '101', ''])('refuse %j', (text) => {
+    expect(() => headerAnswer(text)).toThrow('Expected true, false, or a number from 1 to 100.')
   })
 })
 

@@ -1,3 +1,4 @@
+import { HEADER_ROWS } from '@plumbline/contract/batch-request'
 import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { FILTERS_WANTED, isResultFilter } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
@@ -42,6 +43,14 @@ export function columnMapping(text: string): Readonly<Record<string, string | nu
     mapping[field] = column
   }
   return mapping
+}
+
+/** Whether a file has a header, or the number of the record that is it. */
+export function headerAnswer(text: string): boolean | number {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const row = Number(text)
+  if (/^\d+$/.test(text) && row >= 1 && row <= HEADER_ROWS) return row
+  throw new InvalidArgumentError(`Expected true, false, or a number from 1 to ${HEADER_ROWS}.`)
 }
 
 /** Parses filters of results: verdicts, row statuses, advices or reasons, comma-separated. */

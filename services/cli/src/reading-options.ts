@@ -1,10 +1,10 @@
-import { Option, type Command } from 'commander'
-import { columnMapping, delimiterOption } from './arguments.ts'
+import type { Command } from 'commander'
+import { columnMapping, delimiterOption, headerAnswer } from './arguments.ts'
 
 /** Values of the options that say how the file of a batch is read, by commander's names. */
 export interface ReadingOptions {
   readonly mapping?: Readonly<Record<string, string | number>>
-  readonly header?: 'true' | 'false'
+  readonly header?: boolean | number
   readonly sheet?: string
   readonly entry?: string
   readonly encoding?: string
@@ -18,8 +18,10 @@ export interface ReadingOptions {
 export function addReadingOptions(command: Command): Command {
   return command
     .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
-    .addOption(
-      new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
+    .option(
+      '--header <answer>',
+      'true, false, or the number of the line that is the header',
+      headerAnswer,
     )
     .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
     .option('--entry <name>', 'file to read of a zip that holds several')

@@ -152,7 +152,8 @@ export interface KnownVerdicts {
 /** Options of an upload that say how its file is read. */
 export interface BatchRequest {
   readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
-  readonly header?: boolean
+  /** Whether there is a header, or the number of the record that is it, from 1. */
+  readonly header?: boolean | number
   /** Name of a sheet, or its number from 1. */
   readonly sheet?: string | number
   /** Name of the file in an archive. */

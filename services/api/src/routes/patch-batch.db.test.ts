@@ -48,6 +48,7 @@ describe('PATCH /v1/batches/{id}', () => {
     [{ mapping: { colour: 'x' } }, '`mapping`'],
     [{ mapping: { phone: 'x' } }, 'phone'],
     [{ header: 'yes' }, '`header`'],
+    [{ header: 0 }, '`header`'],
     [{ sheet: 0 }, '`sheet`'],
     [{ entry: '' }, '`entry`'],
     [{ encoding: '../utf' }, '`encoding`'],

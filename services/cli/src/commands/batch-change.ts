@@ -44,7 +44,7 @@ function changeOf(options: Options): BatchChange {
   const asked = {
     product: options.product,
     mapping: options.mapping,
-    header: header === undefined ? undefined : header === 'true',
+    header,
     sheet: sheet !== undefined && /^\d{1,4}$/.test(sheet) ? Number(sheet) : sheet,
     entry: options.entry,
     encoding: options.encoding,

@@ -120,7 +120,7 @@ async function requestOf(path: string, options: Options): Promise<BatchPath> {
     fileName: basename(path),
     explain: options.explain,
     ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
-    ...(header === undefined ? {} : { header: header === 'true' }),
+    ...(header === undefined ? {} : { header }),
     ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
     ...(options.entry === undefined ? {} : { entry: options.entry }),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),

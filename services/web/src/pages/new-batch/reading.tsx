@@ -4,7 +4,7 @@ import { DELIMITERS, type Delimiter } from '@plumbline/contract/delimiters'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
-import { CheckField, Field, SelectField } from '../../components/field.tsx'
+import { Field, SelectField, type Choice } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
@@ -86,6 +86,9 @@ export function Reading({
   )
 }
 
+/** Rows that can be chosen as the header, at least. */
+const HEADER_ROWS = 30
+
 /** What the reading of a file goes by unless something else is chosen. */
 const AS_FOUND: BatchChange = { sheet: null, encoding: null, delimiter: null, header: null }
 
@@ -116,6 +119,21 @@ export function UndoReading({
 function rowsText({ rows, error }: BatchPreview): string {
   if (rows !== null) return format.number(rows.total)
   return error === null ? 'Being counted' : 'Not counted yet'
+}
+
+/** The header that was chosen and is not confirmed yet, else the one that was found. */
+function headerOf({ header }: BatchChange, found: number | null): number | false {
+  if (typeof header === 'number') return header
+  return header === false ? false : (found ?? false)
+}
+
+function headerChoices(found: number | null): readonly Choice[] {
+  const length = Math.max(HEADER_ROWS, found ?? 0)
+  const rows = Array.from({ length }, (_, at) => ({
+    value: String(at + 1),
+    text: `Row ${format.number(at + 1)}`,
+  }))
+  return [{ value: 'false', text: 'None, all rows are records' }, ...rows]
 }
 
 function Corrections({
@@ -161,10 +179,12 @@ function Corrections({
           />
         )}
       </div>
-      <CheckField
-        label="The first row names the columns"
-        checked={wished.header ?? file.header_row !== null}
-        onChange={(header) => change({ header })}
+      <SelectField
+        label="Header"
+        value={String(headerOf(wished, file.header_row))}
+        choices={headerChoices(file.header_row)}
+        onChange={(chosen) => change({ header: chosen === 'false' ? false : Number(chosen) })}
+        hint="The row that names the columns; those above it are left out. Blank ones count."
       />
       <div>
         <Button onClick={() => change(file.sheet === null ? { encoding } : { sheet })}>
