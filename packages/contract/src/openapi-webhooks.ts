@@ -15,10 +15,11 @@ export function webhookPaths(): Part {
         tags,
         operationId: 'rotateWebhookSecret',
         summary: `Make a new secret; the old one signs beside it for ${WEBHOOK_ROTATION_HOURS} hours`,
+        description: `Each former secret signs for its ${WEBHOOK_ROTATION_HOURS} hours, also if the new one is replaced meanwhile. While two former ones sign, the call is refused with \`conflict\`.`,
         parameters: [id, once],
         responses: {
           200: answer('The endpoint with its new secret.', 'WebhookWithSecret'),
-          ...refusals([...POSTING, 'not_found']),
+          ...refusals([...POSTING, 'not_found', 'conflict']),
         },
       },
     },

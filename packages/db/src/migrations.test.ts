@@ -65,6 +65,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0146_ended_watchers_listed.sql':
     '3d2045092d81fc9075d21cdffdfbf2c115706779eb1ecf25449b84706eda9d0b',
   '0147_mails_by_prefix.sql': 'e8b905da800bfe34e9434f0656559df8783c7477e286b8ef6ff099827ab53bbd',
+  '0148_older_webhook_secrets.sql':
+    'c4c6f78c5ce1b1b033e5af25e4c115b3c511d908bb257c0836a729bf8cd6914c',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

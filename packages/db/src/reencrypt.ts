@@ -17,6 +17,12 @@ interface Column {
 const SEALED_COLUMNS = {
   webhookSecret: { table: 'webhook_endpoints', id: 'id', idType: 'text', column: 'secret' },
   webhookOldSecret: { table: 'webhook_endpoints', id: 'id', idType: 'text', column: 'old_secret' },
+  webhookOlderSecret: {
+    table: 'webhook_endpoints',
+    id: 'id',
+    idType: 'text',
+    column: 'older_secret',
+  },
   secondFactor: { table: 'users', id: 'id', idType: 'text', column: 'totp_secret' },
   mail: { table: 'mails', id: 'id', idType: 'bigint', column: 'sealed' },
   link: { table: 'link_codes', id: 'digest', idType: 'bytea', column: 'detail' },

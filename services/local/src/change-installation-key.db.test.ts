@@ -69,7 +69,9 @@ async function fill(db: Db, key: InstallationKey): Promise<void> {
       most: 5,
     }
     await createWebhook(tx, first)
-    await rotateWebhookSecret(tx, { accountId, id }, { secret: hide('whsec_second'), oldHours: 24 })
+    for (const secret of ['whsec_second', 'whsec_third']) {
+      await rotateWebhookSecret(tx, { accountId, id }, { secret: hide(secret), oldHours: 24 })
+    }
     const email = 'ada@example.com'
     const user = await insertUser(tx, {
       name: 'Ada',
@@ -111,7 +113,9 @@ async function readAll(db: Db, key: InstallationKey): Promise<unknown> {
   const [erasure] = await db.kysely.selectFrom('erasures').selectAll().execute()
   if (hook === undefined || user === undefined || erasure === undefined) throw new Error('empty')
   return {
-    secrets: [hook.secret, hook.old_secret].map((it) => decryptSecret(key, hook.id, it ?? '')),
+    secrets: [hook.secret, hook.old_secret, hook.older_secret].map((it) =>
+      decryptSecret(key, hook.id, it ?? ''),
+    ),
     factor: key.decrypt(user.totp_secret ?? '', factorName(user.id)),
     links: links
       .map(({ purpose, detail }) => {
@@ -125,7 +129,7 @@ async function readAll(db: Db, key: InstallationKey): Promise<unknown> {
 }
 
 const ALL = {
-  secrets: ['whsec_second', 'whsec_first'],
+  secrets: ['whsec_third', 'whsec_second', 'whsec_first'],
   factor: 'JBSWY3DPEHPK3PXP',
   links: ['detail of new address', 'detail of sign-up'],
   mails: Array.from({ length: MAILS }, (_, no) => String(no)),
@@ -140,6 +144,7 @@ test('every encrypted value that people and customers entered is read under the 
   expect(change.status === 'changed' && Object.fromEntries(change.kinds)).toEqual({
     webhookSecret: { reencryptedCount: 1, unreadCount: 0 },
     webhookOldSecret: { reencryptedCount: 1, unreadCount: 0 },
+    webhookOlderSecret: { reencryptedCount: 1, unreadCount: 0 },
     secondFactor: { reencryptedCount: 1, unreadCount: 0 },
     mail: { reencryptedCount: MAILS, unreadCount: 0 },
     link: { reencryptedCount: 2, unreadCount: 0 },

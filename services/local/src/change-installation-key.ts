@@ -14,6 +14,7 @@ import { webhookSecretName } from '@plumbline/webhooks/secret-box'
 const NAMES: Readonly<Record<SealedKind, (id: string) => readonly string[]>> = {
   webhookSecret: (id) => [webhookSecretName(id)],
   webhookOldSecret: (id) => [webhookSecretName(id)],
+  webhookOlderSecret: (id) => [webhookSecretName(id)],
   secondFactor: (id) => [factorName(id)],
   mail: () => [MAIL_SEALED_AS],
   link: () => [NEW_ADDRESS_SEALED_AS, SIGN_UP_SEALED_AS],

@@ -19,6 +19,7 @@ const STATEMENT_MS = 600_000
 const KIND_WORDS: Readonly<Record<SealedKind, string>> = {
   webhookSecret: 'secrets of webhooks',
   webhookOldSecret: 'secrets of webhooks that end within a day',
+  webhookOlderSecret: 'older secrets of webhooks that end within a day',
   secondFactor: 'second factors',
   mail: 'messages that wait',
   link: 'links under way',

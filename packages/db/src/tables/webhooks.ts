@@ -16,10 +16,12 @@ export interface WebhookEndpointRow {
   account_id: string
   url: string
   events: WebhookEvent[]
-  /** Encrypted under the installation's key, as is `old_secret`. */
+  /** Encrypted under the installation's key, as are the two before it. */
   secret: string
   old_secret: string | null
   old_secret_until: Date | null
+  older_secret: Generated<string | null>
+  older_secret_until: Generated<Date | null>
   created_at: Generated<Date>
   disabled_at: Date | null
   disabled_reason: 'gone' | 'failing' | 'by_request' | null

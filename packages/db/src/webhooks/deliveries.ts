@@ -255,7 +255,8 @@ const TAKE_DUE = `
   select t.id, e.account_id as "accountId", t.endpoint_id as "endpointId",
     t.webhook_id as "webhookId", t.attempts as attempt, e.url, t.body,
     array_remove(array[e.secret,
-      case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets,
+      case when e.old_secret_until > clock_timestamp() then e.old_secret end,
+      case when e.older_secret_until > clock_timestamp() then e.older_secret end], null) as secrets,
     last.after
   from (select case when count(*) = $8 then max(endpoint_id) else '' end as after from seen) last
   left join (taken t join endpoints e on e.id = t.endpoint_id) on true`

@@ -118,21 +118,31 @@ function ofUrl(url: string): RawBuilder<Date | null> {
   return sql<Date | null>`case when url = ${url} then failing_since end`
 }
 
-/** Gives an endpoint a new secret; the old one stays valid for some hours. */
+/**
+ * Gives an endpoint a new secret; the old one stays valid for some hours, and the one before it for
+ * the rest of its own. Undefined if there is no such endpoint, or if both still are: no secret ends
+ * before its time.
+ */
 export async function rotateWebhookSecret(
   tx: Tx,
   which: { readonly accountId: string; readonly id: string },
   { secret, oldHours }: { readonly secret: string; readonly oldHours: number },
 ): Promise<WebhookEndpoint | undefined> {
+  const isValid = sql<boolean>`coalesce(old_secret_until > clock_timestamp(), false)`
   return await tx
     .updateTable('webhook_endpoints')
     .set((eb) => ({
+      older_secret: sql<string | null>`case when ${isValid} then old_secret end`,
+      older_secret_until: sql<Date | null>`case when ${isValid} then old_secret_until end`,
       old_secret: eb.ref('secret'),
       old_secret_until: sql<Date>`clock_timestamp() + ${oldHours} * interval '1 hour'`,
       secret,
     }))
     .where('id', '=', which.id)
     .where('account_id', '=', which.accountId)
+    .where(
+      sql<boolean>`not (${isValid} and coalesce(older_secret_until > clock_timestamp(), false))`,
+    )
     .returningAll()
     .executeTakeFirst()
 }

@@ -1,4 +1,5 @@
 import type { WebhookDelivery, WebhookWithSecret } from '@plumbline/contract/webhook'
+import { takeDue } from '@plumbline/db/webhooks/deliveries'
 import { openApiHarness, type ApiHarness, type ApiResponse } from '@plumbline/testkit/api/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -35,6 +36,42 @@ async function openEndpoint(): Promise<Endpoint> {
     },
   }
 }
+
+test('a secret that is replaced twice signs for its day beside both others; a third is refused', async () => {
+  const endpoint = await openEndpoint()
+  const { pool } = stage.db
+  const { rows: before } = await pool.query('select secret from webhook_endpoints where id = $1', [
+    endpoint.id,
+  ])
+  const secrets = [before[0].secret]
+  for (const _ of [1, 2]) {
+    expect((await endpoint.post('rotate')).status).toBe(200)
+    const { rows } = await pool.query('select secret from webhook_endpoints where id = $1', [
+      endpoint.id,
+    ])
+    secrets.unshift(rows[0].secret)
+  }
+  const signing = async (): Promise<unknown> => {
+    await endpoint.post('test')
+    const wanted = { most: 9, each: 9, busy: {}, failing: [], ofFailing: 0 }
+    const ofAll = { ofAccount: 9, busyAccounts: {}, after: '', lostAfterMs: 60_000 }
+    const { due } = await takeDue(stage.db, { ...wanted, ...ofAll })
+    return due.find(({ endpointId }) => endpointId === endpoint.id)?.secrets
+  }
+  expect(await signing()).toEqual(secrets)
+  const refused = await endpoint.post('rotate')
+  expect(refused.status).toBe(409)
+  const seconds = Number(refused.headers.get('retry-after'))
+  expect(Math.round(seconds / 3_600)).toBe(24)
+  expect(await signing()).toEqual(secrets)
+
+  await pool.query('update webhook_endpoints set older_secret_until = now() where id = $1', [
+    endpoint.id,
+  ])
+  expect(await signing()).toEqual(secrets.slice(0, 2))
+  expect((await endpoint.post('rotate')).status).toBe(200)
+  expect(await signing()).toEqual([expect.any(String), ...secrets.slice(0, 2)])
+})
 
 async function addDelivered(endpointId: string, count: number): Promise<void> {
   await stage.db.pool.query(

@@ -111,7 +111,7 @@ export function deleteWebhook(ctx: Context): Handler {
 
 /**
  * `POST /v1/webhooks/{id}/rotate`: creates a new secret; for a day messages are signed with the old
- * one, too.
+ * one, too. Two former ones may sign at once; a third is refused, so that none ends before its time.
  */
 export function rotateWebhook(ctx: Context): Handler {
   return async (req, res) => {
@@ -124,12 +124,23 @@ export function rotateWebhook(ctx: Context): Handler {
           const hidden = encryptSecret(ctx.pipeline.installationKey, id, secret)
           const times = { secret: hidden, oldHours: WEBHOOK_ROTATION_HOURS }
           const changed = await rotateWebhookSecret(tx, { accountId, id }, times)
-          if (changed === undefined) throw noSuchWebhook()
+          if (changed === undefined) throw notRotated(await findWebhook(tx, accountId, id))
           await show(tx, changed)
         }),
       respond: (changed) => jsonResponse(200, withSecret(changed, secret)),
     })
   }
+}
+
+/** The refusal of a new secret for an endpoint that does not exist, or has two former ones. */
+function notRotated(endpoint: WebhookEndpoint | undefined): Problem {
+  if (endpoint === undefined) return noSuchWebhook()
+  const until = endpoint.older_secret_until?.getTime() ?? 0
+  return new Problem(
+    'conflict',
+    `The secret was replaced twice in ${WEBHOOK_ROTATION_HOURS} hours, and both former ones still sign; replace it again when the older one has ended.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((until - Date.now()) / 1_000)) },
+  )
 }
 
 function withSecret(endpoint: WebhookEndpoint, secret: string): WebhookWithSecret {

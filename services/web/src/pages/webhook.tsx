@@ -222,8 +222,8 @@ function Rotate({ id }: { readonly id: string }): JSX.Element {
           }}
         >
           <p>
-            Messages carry two signatures for {WEBHOOK_ROTATION_HOURS} hours, then that of the new
-            secret alone. Give the new one to your program by then.
+            Messages carry the signature of the old secret, too, for {WEBHOOK_ROTATION_HOURS} hours,
+            then that of the new one alone. Give the new one to your program by then.
           </p>
         </Confirm>
       )}
