@@ -40,6 +40,24 @@ test('debits made in one step have the same results as one after the other, or n
   expect(together).toBeGreaterThan(RUNS / 40)
 })
 
+test('a repeated debit counts neither against those behind it, nor in the balance that is returned', async () => {
+  await using context = await openMeteringContext()
+  const payer = await context.account()
+  await context.metering.debit({ accountId: payer, opKey: 'k1', credits: 150 })
+  const { rows } = await context.db.pool.query(
+    'select status, available::int from credit_debit($1, $2, $3)',
+    [
+      [payer, payer],
+      ['k1', 'k2'],
+      [150, 40],
+    ],
+  )
+  expect(rows).toEqual([
+    { status: 'repeat', available: 50 },
+    { status: 'granted', available: 10 },
+  ])
+})
+
 test('a debit looks up its own key only, in a ledger of any size', async () => {
   await using context = await openMeteringContext()
   const { pool } = context.db
@@ -132,7 +150,7 @@ async function play({ db, account }: MeteringContext, drawn: Example, way: 'one'
     const rows = async (text: string) => (await pool.query<object>(text, [payer])).rows
     return {
       purse: await rows(
-        'select allowance, packs, period_no from credit_accounts where account_id = $1',
+        'select allowance, packs, spent, period_no from credit_accounts where account_id = $1',
       ),
       entries: await rows(
         `select op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail
