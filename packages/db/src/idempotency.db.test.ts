@@ -88,6 +88,16 @@ test('a run that counts as dead loses its key and cannot store its response', as
   expect(await keep(callOf('d', 2))).toBe(true)
 })
 
+test('a stored response is neither replaced nor freed by its own run', async () => {
+  const call = callOf('kept', 1)
+  await claimKey(db, call, times)
+  expect(await keep(call)).toBe(true)
+  // As after a commit whose reply was lost.
+  expect(await keep(call)).toBe(false)
+  await freeKey(db, call)
+  expect(await claimKey(db, callOf('kept', 2), times)).toEqual({ kind: 'answered', answer })
+})
+
 test('a response is stored for 24 hours, and no dead run counts against it', async () => {
   expect(await claimKey(db, callOf('e', 1), times)).toEqual({ kind: 'claimed' })
   await keep(callOf('e', 1))
@@ -145,9 +155,13 @@ test('a response that shows a batch is emptied with it, and its key stays taken 
     batchId,
   ])
   expect(await claimKey(db, callOf('of-it', 3), times)).toEqual({ kind: 'claimed' })
-  // The new run has nothing to do with the erased batch.
-  await shows('of-it', undefined)
+  // The new run has nothing to do with the erased batch, also while it runs.
   await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
+  expect(await claimKey(db, callOf('of-it', 4), times)).toEqual({ kind: 'running' })
+  expect(await shows('of-it', undefined)).toBe(false)
+  expect(await keep(callOf('of-it', 3))).toBe(true)
+  await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
+  expect(await claimKey(db, callOf('of-it', 5), times)).toEqual({ kind: 'answered', answer })
 })
 
 test('a key is free once the debit of its run counts as refunded', async () => {
