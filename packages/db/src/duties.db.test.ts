@@ -12,6 +12,8 @@ test('one process holds a duty until its term ends or it releases the duty', asy
   expect([await hold('one'), await hold('other'), await hold('one')]).toEqual([true, false, true])
   await db.pool.query(`update duties set held_until = now() - interval '1 s'`)
   expect([await hold('other'), await hold('one')]).toEqual([true, false])
+  await leaveDuty(db, 'dispatch', 'one')
+  expect(await hold('one')).toBe(false)
   await leaveDuty(db, 'dispatch', 'other')
   expect(await hold('one')).toBe(true)
 })

@@ -7,9 +7,12 @@ import {
   completeErasure,
   countRunningErasures,
   createErasure,
+  ErasureLost,
   newErasureId,
+  noteErasure,
   pageOfErasures,
   postponeErasure,
+  renewErasure,
 } from './erasures.ts'
 import { rowsRead } from './rows-read-fixture.ts'
 
@@ -63,6 +66,31 @@ test('accounts have turns with their erasures, each with its oldest one, however
   const three = [await claimed(), await claimed(), await claimed()]
   expect(three.map(({ id }) => names.get(id))).toEqual(['busy 3', 'busy 4', 'busy 5'])
   expect(await claimErasure(db, 60_000)).toBeUndefined()
+})
+
+test('a worker that another one has taken an erasure over from changes nothing of it, nor one that a failover took a step from', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const { id: accountId } = await createAccount(db, { email: 'a@example.com', plan: 'pro' })
+  const fields = { accountId, mode: 'live', valueCount: 1, includeAddresses: false } as const
+  await inTransaction(db, (tx) =>
+    createErasure(tx, { ...fields, id: newErasureId(), target: '', place: {} }),
+  )
+  const read = async () => (await db.pool.query('select * from erasures')).rows
+  const late = await claimErasure(db, 0)
+  const held = await claimErasure(db, 60_000)
+  if (late === undefined || held === undefined) throw new Error('the erasure was not claimed')
+  const before = await read()
+  expect(await renewErasure(db, late, 90_000)).toBe(false)
+  await postponeErasure(db, late, 90_000)
+  for (const lost of [late, { ...held, saves: held.saves + 1 }]) {
+    await expect(noteErasure(db, lost, {}, { rows: 1 })).rejects.toThrow(ErasureLost)
+    await expect(completeErasure(db, lost)).rejects.toThrow(ErasureLost)
+  }
+  expect(await read()).toEqual(before)
+  expect(await renewErasure(db, held, 90_000)).toBe(true)
+  await noteErasure(db, held, {}, { rows: 1 })
+  await completeErasure(db, { ...held, saves: held.saves + 1 })
 })
 
 test('neither a page, nor a limit, nor a turn reads all receipts of an account', async () => {
