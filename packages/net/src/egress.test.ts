@@ -1,10 +1,10 @@
 import type { Socket as DatagramSocket } from 'node:dgram'
-import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { formatAddress } from './address.ts'
 import type { IpAddress } from './address.ts'
-import { DialError, createEgress } from './egress.ts'
+import { DialError, createEgress, secure } from './egress.ts'
 import type { Target } from './egress.ts'
 import { SPECIAL_BLOCKS } from './special-addresses.ts'
 
@@ -134,11 +134,18 @@ test('own addresses of the machine are refused, unless allowed, trusted or permi
   }
   expect(reached).toEqual([])
   const address = '5.6.7.8'
+  await expect(egress.dial({ ...request, address: '5.6.7.10' })).rejects.toThrow('was reached')
   await expect(egress.dial({ ...request, address: '5.6.7.9' })).rejects.toThrow('was reached')
   await expect(egress.dial({ ...request, address, trusted: true })).rejects.toThrow('was reached')
   await expect(egress.dial({ ...request, address, mayBeOwn: true })).rejects.toThrow('was reached')
   expect(() => egress.datagram({ address, port: 53, mayBeOwn: true })).toThrow('was reached')
-  expect(reached).toEqual(['tcp 5.6.7.9', 'tcp 5.6.7.8', 'tcp 5.6.7.8', 'udp 5.6.7.8'])
+  expect(reached).toEqual([
+    'tcp 5.6.7.10',
+    'tcp 5.6.7.9',
+    'tcp 5.6.7.8',
+    'tcp 5.6.7.8',
+    'udp 5.6.7.8',
+  ])
   await expect(
     egress.dial({ ...request, address: '10.0.0.1', mayBeOwn: true }),
   ).rejects.toMatchObject({ reason: 'forbidden' })
@@ -153,4 +160,35 @@ test('an aborted dial and a closed port are distinguished', async () => {
   await expect(egress.dial({ ...request, signal: AbortSignal.abort() })).rejects.toMatchObject({
     reason: 'aborted',
   })
+})
+
+test('a connection that reached another address than the permitted one is refused and closed', async () => {
+  const server = createServer((socket) => socket.resume())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  // Safe because it listens on TCP.
+  const { port } = server.address() as AddressInfo
+  const opened: Socket[] = []
+  const tcp = (): Socket => {
+    const socket = connect(port, '127.0.0.1')
+    opened.push(socket)
+    return socket
+  }
+  const egress = createEgress({ allow: ['127.0.0.0/8'], connect: { tcp } })
+  const request = { address: '127.0.0.2', port, timeoutMs: 2_000, signal: NEVER }
+  await expect(egress.dial(request)).rejects.toMatchObject({ reason: 'forbidden' })
+  expect(opened[0]?.destroyed).toBe(true)
+})
+
+test('a socket that does not connect in time is closed', async () => {
+  const socket = new Socket()
+  const egress = createEgress({ allow: ['127.0.0.0/8'], connect: { tcp: () => socket } })
+  const request = { address: '127.0.0.1', port: 1, timeoutMs: 1, signal: NEVER }
+  await expect(egress.dial(request)).rejects.toMatchObject({ reason: 'timeout' })
+  expect(socket.destroyed).toBe(true)
+})
+
+test('TLS does not begin in a run that has ended', async () => {
+  const request = { servername: 'site.test', timeoutMs: 60_000, signal: AbortSignal.abort() }
+  await expect(secure(new Socket(), request)).rejects.toMatchObject({ reason: 'aborted' })
 })

@@ -115,6 +115,7 @@ test('an endless body, a slow one and a silent server end at their limits', asyn
 })
 
 test('redirects are followed up to the limit and checked on each hop', async () => {
+  const asked: string[] = []
   const port = await serve((req, res) => {
     const to: Record<string, string> = {
       '/one': '/two',
@@ -122,19 +123,93 @@ test('redirects are followed up to the limit and checked on each hop', async () 
       '/private': 'http://evil.test/',
       '/literal': 'http://[::ffff:10.0.0.1]/',
       '/file': 'file:///etc/passwd',
-      '/user': 'http://user:pass@site.test/',
+      '/user': 'http://user@site.test/',
+      '/password': 'http://:pass@site.test/',
+      '/long': `/${'x'.repeat(2_000)}`,
+    }
+    asked.push(req.url ?? '')
+    const location = to[req.url ?? '']
+    if (req.url === '/made') res.writeHead(201, { location: '/two' }).end('made')
+    else if (location === undefined) res.end('here')
+    else res.writeHead(302, { location }).end()
+  })
+  const at = (path: string): Promise<HttpAnswer> => get(`http://site.test:${port}${path}`)
+  expect(await at('/one')).toMatchObject({ kind: 'response', status: 200, redirects: 1 })
+  expect(textOf(await at('/made'))).toBe('made')
+  asked.length = 0
+  expect(textOf(await at('/loop'))).toBe('too_many_redirects')
+  expect(asked).toHaveLength(4)
+  expect(textOf(await at('/private'))).toBe('forbidden')
+  expect(textOf(await at('/literal'))).toBe('forbidden')
+  expect(textOf(await at('/file'))).toBe('bad_url')
+  for (const path of ['/user', '/password', '/long']) {
+    expect(textOf(await at(path))).toBe('bad_url')
+  }
+  expect(asked.slice(4)).toEqual(['/private', '/literal', '/file', '/user', '/password', '/long'])
+})
+
+/** An egress that sends everything to a port of this machine, and allows no address in particular. */
+function egressTo(port: number, dialled: string[] = []): Egress {
+  return {
+    ...loopback,
+    allowed: () => false,
+    dial: async ({ tls, ...request }) => {
+      dialled.push(`${tls === undefined ? 'plain' : 'tls'} ${request.port}`)
+      return await loopback.dial({ ...request, port })
+    },
+  }
+}
+
+test('a redirect may not go from https to http', async () => {
+  const port = await serve((req, res) => {
+    const location = { '/down': 'http://site.test/', '/over': 'https://site.test/' }[req.url ?? '']
+    if (location === undefined) res.end('here')
+    else res.writeHead(302, { location }).end()
+  })
+  const dialled: string[] = []
+  const egress = egressTo(port, dialled)
+  expect(textOf(await get('https://site.test/down', { egress }))).toBe('forbidden')
+  expect(dialled).toEqual(['tls 443'])
+  expect(textOf(await get('https://site.test/over', { egress }))).toBe('here')
+})
+
+test('a redirect to an unusual port stays on its host, unless the address is allowed', async () => {
+  const port = await serve((req, res) => {
+    const to: Record<string, string> = {
+      '/same': 'http://site.test:8080/',
+      '/usual': 'http://127.0.0.1/',
+      '/other': 'http://127.0.0.1:8080/',
+      '/through': '/other',
+      '/twice': 'http://127.0.0.1/other',
     }
     const location = to[req.url ?? '']
     if (location === undefined) res.end('here')
     else res.writeHead(302, { location }).end()
   })
-  const at = (path: string): Promise<HttpAnswer> => get(`http://site.test:${port}${path}`)
-  expect(await at('/one')).toMatchObject({ kind: 'response', status: 200, redirects: 1 })
-  expect(textOf(await at('/loop'))).toBe('too_many_redirects')
-  expect(textOf(await at('/private'))).toBe('forbidden')
-  expect(textOf(await at('/literal'))).toBe('forbidden')
-  expect(textOf(await at('/file'))).toBe('bad_url')
-  expect(textOf(await at('/user'))).toBe('bad_url')
+  const dialled: string[] = []
+  const egress = egressTo(port, dialled)
+  const at = async (path: string, by: Egress): Promise<string> =>
+    textOf(await get(`http://site.test:8080${path}`, { egress: by }))
+  expect(await at('/same', egress)).toBe('here')
+  expect(await at('/usual', egress)).toBe('here')
+  dialled.length = 0
+  for (const path of ['/other', '/through', '/twice']) {
+    expect(await at(path, egress)).toBe('forbidden')
+  }
+  expect(dialled).toEqual(['plain 8080', 'plain 8080', 'plain 8080', 'plain 8080', 'plain 80'])
+  expect(await at('/other', { ...egress, allowed: () => true })).toBe('here')
+})
+
+test('a request that is plain only to allowed addresses may be encrypted to any', async () => {
+  const port = await serve((_req, res) => res.end('here'))
+  const dialled: string[] = []
+  const egress = egressTo(port, dialled)
+  const plain = 'allowed'
+  expect(textOf(await get('http://site.test/', { egress, plain }))).toBe('forbidden')
+  expect(dialled).toEqual([])
+  expect(textOf(await get('https://site.test/', { egress, plain }))).toBe('here')
+  const allowing = { ...egress, allowed: () => true }
+  expect(textOf(await get('http://site.test/', { egress: allowing, plain }))).toBe('here')
 })
 
 test('with redirects shown, the redirect is the response', async () => {
@@ -146,28 +221,90 @@ test('with redirects shown, the redirect is the response', async () => {
 
 test('credentials are not sent to another origin', async () => {
   const target = await serve((req, res) => res.end(JSON.stringify(req.headers)))
-  const port = await serve((_req, res) =>
-    res.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end(),
-  )
-  const answer = await get(`http://site.test:${port}/`, {
-    headers: { Authorization: 'Bearer x', 'X-Kept': 'y' },
+  const port = await serve((req, res) => {
+    if (req.url === '/end') res.end(JSON.stringify(req.headers))
+    else res.writeHead(307, { location: req.url === '/' ? '/end' : `http://127.0.0.1:${target}/` })
+    res.end()
   })
-  expect(textOf(answer)).toContain('x-kept')
-  expect(textOf(answer)).not.toContain('Bearer')
+  const headers = {
+    Authorization: 'Bearer secret',
+    Cookie: 'id=secret',
+    'Proxy-Authorization': 'Basic secret',
+    'X-Kept': 'y',
+  }
+  const elsewhere = textOf(await get(`http://site.test:${port}/other`, { headers }))
+  expect(elsewhere).toContain('x-kept')
+  expect(elsewhere).not.toContain('secret')
+  const same = textOf(await get(`http://site.test:${port}/`, { headers }))
+  expect(same.match(/secret/g)).toHaveLength(3)
 })
 
-test('a POST sends its body once, and a 303 turns it into a GET', async () => {
+test('a POST sends its body once, again for a 307 or 308, and a 303 turns it into a GET', async () => {
   const port = await serve((req, res) => {
     let body = ''
     req.on('data', (chunk) => (body += String(chunk)))
     req.on('end', () => {
-      if (req.url === '/see') res.writeHead(303, { location: '/then' }).end()
+      const status = { '/see': 303, '/again': 307, '/moved': 308 }[req.url ?? '']
+      if (status !== undefined) res.writeHead(status, { location: '/then' }).end()
       else res.end(`${req.method} ${body}`)
     })
   })
   const send = { method: 'POST', body: '{"a":1}' } as const
   expect(textOf(await get(`http://site.test:${port}/`, send))).toBe('POST {"a":1}')
   expect(textOf(await get(`http://site.test:${port}/see`, send))).toBe('GET ')
+  for (const path of ['again', 'moved']) {
+    expect(textOf(await get(`http://site.test:${port}/${path}`, send))).toBe('POST {"a":1}')
+  }
+})
+
+/** A resolver that gives every host these IPv4 addresses. */
+function addresses(...records: string[]): Resolver {
+  return {
+    ...hosts({}),
+    resolve: async (_name, type) =>
+      type === 'A'
+        ? { kind: 'records', records: records as never[], ttlSeconds: 60 }
+        : { kind: 'nodata', ttlSeconds: 1 },
+  }
+}
+
+test('a request that may have reached its server is not sent to another address', async () => {
+  let asked = 0
+  const port = await serveRaw((socket) => {
+    asked += 1
+    socket.on('data', () => void socket.destroy())
+  })
+  const resolver = addresses('127.0.0.1', '127.0.0.1')
+  const url = `http://two.test:${port}/`
+  const answer = await get(url, { resolver, method: 'POST', body: 'x' })
+  expect(answer).toMatchObject({ kind: 'failed', reason: 'network', sent: true })
+  expect(asked).toBe(1)
+})
+
+test('of a host with many addresses, three are tried', async () => {
+  let dialled = 0
+  const egress: Egress = {
+    ...loopback,
+    dial() {
+      dialled += 1
+      throw new DialError('network', 'refused')
+    },
+  }
+  const resolver = addresses(...Array.from({ length: 9 }, (_, index) => `127.0.0.${index + 1}`))
+  const answer = await get('http://many.test/', { egress, resolver })
+  expect(answer).toMatchObject({ kind: 'failed', reason: 'network', sent: false })
+  expect(dialled).toBe(3)
+})
+
+test('a connection whose response is not read is closed', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const port = await serveRaw((socket) => {
+    socket.on('close', resolve).resume()
+    socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: unknown\r\n\r\nx')
+  })
+  const answer = await get(`http://site.test:${port}/`, { timeoutMs: 600_000 })
+  expect(textOf(answer)).toBe('bad_response')
+  await closed
 })
 
 test('an address that does not reply leaves time for the next one of its host', async () => {
@@ -238,6 +375,10 @@ test('malformed replies, broken codings and switched protocols are bad responses
     (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort'),
   )
   expect(textOf(await get(`http://site.test:${short}/`))).toBe('bad_response')
+  const other = await serveRaw(
+    (socket) => void socket.write('HTTP/1.1 101 No\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'),
+  )
+  expect(textOf(await get(`http://site.test:${other}/`))).toBe('bad_response')
 })
 
 test('if the head suffices, a status counts whatever happens to the body', async () => {

@@ -152,11 +152,10 @@ async function oneHop(
   const addresses = found.filter(
     (address) => (usual && !mustBeAllowed) || request.egress.allowed(address),
   )
-  if (addresses.length === 0 && mustBeAllowed) {
-    return failed('forbidden', 'http to an address that is not allowed', url.href)
-  }
-  if (addresses.length === 0) return failed('forbidden', `a redirect to port ${port}`, url.href)
-  let failure = failed('forbidden', 'every address is special', url.href)
+  const why = mustBeAllowed
+    ? 'http to an address that is not allowed'
+    : `a redirect to port ${port}`
+  let failure = failed('forbidden', why, url.href)
   const tried = addresses.slice(0, MAX_ADDRESSES)
   for (const [index, address] of tried.entries()) {
     let sent = false
@@ -175,7 +174,7 @@ async function oneHop(
     } catch (error) {
       failure = failed(reasonOf(error, limits.signal), messageOf(error), url.href, sent)
     }
-    if (limits.signal.aborted || sent) break
+    if (sent) break
   }
   return failure
 }
@@ -217,6 +216,9 @@ async function sendAndRead(
     })
     client.end(hop.body)
     const message = await responseTo(client)
+    if (message === null) {
+      return failed('bad_response', 'the server switched protocols', url.href, true)
+    }
     const { statusCode: status = 0 } = message
     const headers = flatHeaders(message.headers)
     const body = await readBody(message, request.maxBytes, signal)
@@ -235,12 +237,13 @@ async function sendAndRead(
   }
 }
 
-function responseTo(client: ClientRequest): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+/** The response; null if the server switches protocols instead. */
+function responseTo(client: ClientRequest): Promise<IncomingMessage | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | null>()
   client.on('response', resolve)
   client.on('error', reject)
   // A response of 101 would otherwise leave the request without an end.
-  client.on('upgrade', () => reject(new Error('the server switched protocols')))
+  client.on('upgrade', () => resolve(null))
   return promise
 }
 
