@@ -1,10 +1,13 @@
 import { gzipSync } from 'node:zlib'
-import { readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, describe, it, test } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
+import { uploadLimits } from './limits.ts'
 import { entryOf, rawZip } from './hostile-zip-fixture.ts'
 import { rowOf, xlsxOf, zipOf } from './workbook-fixture.ts'
+import { openZip } from './zip-archive.ts'
 
 const CSV = 'email,name\nann@a.example,Zoë\n'
 const ROWS = [['ann@a.example', 'Zoë']]
@@ -96,6 +99,57 @@ describe('of several files', () => {
     await expect(readBytes(await zipOf(several), { entry: 'c.csv' })).rejects.toThrow(
       /has no file "c.csv"; it holds "a.csv"/,
     )
+  })
+})
+
+test('a packed file over the size of an upload is refused', async () => {
+  const limits = { ...uploadLimits(), uploadBytes: 100 }
+  for (const bytes of [await workbook(), gzipSync(await workbook())]) {
+    await expect(readBytes(bytes, { limits })).rejects.toThrow('over 100 bytes')
+  }
+})
+
+test('a file of an archive ends where it is longer than the archive says', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'archive-'))
+  try {
+    const path = join(folder, 'a.zip')
+    await writeFile(
+      path,
+      rawZip([{ ...entryOf('a.csv', CSV.repeat(100_000)), sizeBytes: 100_000 }]),
+    )
+    await using zip = await openZip(path)
+    let bytes = 0
+    const reading = async (): Promise<void> => {
+      for (const entry of zip.entries) {
+        for await (const chunk of zip.read(entry, AbortSignal.timeout(20_000)))
+          bytes += chunk.length
+      }
+    }
+    await expect(reading()).rejects.toThrow('damaged')
+    expect(bytes).toBeLessThanOrEqual(100_000)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+const PROTECTED = '<manifest:encryption-data>'
+
+describe('the marks of an OpenDocument file are read only if they are short', () => {
+  const mimetype = 'application/vnd.oasis.opendocument.spreadsheet'
+
+  test('a long type is that of no document', async () => {
+    const files = { mimetype: mimetype.padEnd(200), 'a.csv': CSV }
+    const { rows } = await readBytes(await zipOf(files), { entry: 'a.csv' })
+    expect(rows.map(({ cells }) => cells)).toEqual(ROWS)
+  })
+
+  test.each([
+    ['no manifest', {}, /damaged/],
+    ['a long one', { 'META-INF/manifest.xml': PROTECTED.padStart(1024 * 1024 + 1) }, /damaged/],
+    ['a short one', { 'META-INF/manifest.xml': PROTECTED }, /password/],
+  ])('with %s it is read accordingly', async (_, manifest, fault) => {
+    const zip = await zipOf({ mimetype, ...manifest })
+    await expect(readBytes(zip)).rejects.toThrow(fault)
   })
 })
 

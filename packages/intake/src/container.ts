@@ -230,8 +230,7 @@ async function openEntry(
   const { uploadBytes } = options.limits
   // Databases store no NUL.
   const name = entry.fileName.replaceAll('\0', '\ufffd')
-  const bytes = (ending: AbortSignal): AsyncIterable<Buffer> =>
-    within(zip.read(entry, ending), uploadBytes)
+  const bytes = (ending: AbortSignal): AsyncIterable<Buffer> => zip.read(entry, ending)
   if (entry.uncompressedSize > uploadBytes) throw tooLarge('file', uploadBytes)
   const start = await firstOf(bytes(signal))
   if (isZip(start) || isGzip(start) || isOldOffice(start)) {
@@ -249,15 +248,6 @@ async function openEntry(
       await zip[Symbol.asyncDispose]()
       await file.dispose()
     },
-  }
-}
-
-async function* within(chunks: AsyncIterable<Buffer>, uploadBytes: number): AsyncGenerator<Buffer> {
-  let total = 0
-  for await (const chunk of chunks) {
-    total += chunk.length
-    if (total > uploadBytes) throw tooLarge('file', uploadBytes)
-    yield chunk
   }
 }
 

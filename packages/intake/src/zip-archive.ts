@@ -9,7 +9,7 @@ export interface ZipArchive extends AsyncDisposable {
   readonly entries: readonly Entry[]
   /** The file of a name, ignoring case. */
   find(name: string): Entry | undefined
-  /** The bytes of a file, unpacked and verified. Chunks stay valid. */
+  /** The bytes of a file, unpacked and verified: at most as many as it says. Chunks stay valid. */
   read(entry: Entry, signal: AbortSignal): AsyncGenerator<Buffer>
 }
 
@@ -94,6 +94,7 @@ async function* readEntry(
       if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO) || budget.left < 0) {
         throw inflatesTooMuch()
       }
+      if (total > entry.uncompressedSize) throw damaged(undefined)
       yield chunk
     }
   } catch (error) {
