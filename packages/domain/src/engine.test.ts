@@ -292,6 +292,35 @@ test('if no RDAP server is listed, WHOIS is queried by referrals of the root and
   expect(fixture.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
 })
 
+test('a registrar whose server is paused adds nothing', async () => {
+  await using fixture = await startFixtureServers({
+    whois: (line, socket) =>
+      socket.end(
+        line === 'zz'
+          ? 'refer: registry.test\n'
+          : 'Domain Name: x.zz\nRegistrar: Acme\nRegistrar WHOIS Server: registrar.test\n',
+      ),
+  })
+  const until = Date.parse('2026-11-21T13:00:00Z')
+  fixture.memory.set('domain:pause:whois:registrar.test', { until, why: 'throttled' })
+  expect((await askOne(fixture, 'x.zz')).facts).toMatchObject({
+    registered: true,
+    registrar: 'Acme',
+  })
+  expect(fixture.whoisLines).toEqual(['zz', 'x.zz'])
+})
+
+test('a WHOIS reply counts at its limit, although the server does not end it', async () => {
+  await using fixture = await startFixtureServers({
+    whois: (line, socket) => {
+      if (line === 'zz') socket.end('refer: registry.test\n')
+      else socket.write(`Domain Name: x.zz\nRegistrar: Acme\n${'# more\n'.repeat(50_000)}`)
+    },
+    options: { whoisTimeoutMs: 60_000 },
+  })
+  expect((await askOne(fixture, 'x.zz')).facts).toMatchObject({ registered: true })
+})
+
 test('a zone named like a member of Object.prototype is a zone like any other', async () => {
   await using fixture = await startFixtureServers({
     whois: (_line, socket) => socket.end('% nothing here'),

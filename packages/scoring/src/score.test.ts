@@ -115,6 +115,45 @@ it('scores thousands of texts that are no names as fast as names', () => {
   expect(scorer(malformed).score).toBe(0)
 })
 
+describe('what an address and a name look like', () => {
+  const codesOf = (outcomes: Outcomes): string[] => scorer(outcomes).reasons.map(({ code }) => code)
+
+  it.each<[string, string[]]>([
+    ['ann.lee@firm.example', []],
+    ['ann+shop@firm.example', ['plus_tag']],
+    ['+ann@firm.example', []],
+    ['ann@fi+rm.example', []],
+    ['x7k2q9w4t1@firm.example', ['random_local']],
+    ['no address', []],
+  ])('the local part of %s has the signals %j', (address, codes) => {
+    expect(codesOf({ email: email({ address }) })).toEqual(codes)
+  })
+
+  it.each<[string, string[]]>([
+    ['firm.de', ['domain_country_mismatch']],
+    ['firm.co.uk', []],
+    ['firm.io', []],
+    ['firm.example', []],
+  ])('%s, seen from an address in Great Britain, has the signals %j', (name, codes) => {
+    expect(codesOf({ ip: ip(), domain: domain([], { domain: name }) })).toEqual(codes)
+  })
+
+  it.each<[string, number | null, Partial<Outcome<'ip'>['facts']>, boolean]>([
+    ['a new name behind a VPN', 3, { isVpn: true }, true],
+    ['a new name in a data centre', 3, { isDatacenter: true }, true],
+    ['a new name behind a proxy', 3, { isProxy: true }, true],
+    ['a new name from Tor', 3, { isTor: true }, true],
+    ['a new name', 3, {}, false],
+    ['the oldest new name behind a VPN', 29, { isVpn: true }, true],
+    ['an older name behind a VPN', 30, { isVpn: true }, false],
+    ['a name of an unknown age behind a VPN', null, { isVpn: true }, false],
+    ['a name whose date is yet to come, behind a VPN', -1, { isVpn: true }, false],
+  ])('%s', (_, ageDays, facts, isBoth) => {
+    const codes = codesOf({ ip: ip([], facts), domain: domain([], { ageDays }) })
+    expect(codes.includes('fresh_and_hidden')).toBe(isBoth)
+  })
+})
+
 it('an unknown part is neutral and is listed in the coverage', () => {
   const silent = email(
     { mxFound: null, acceptsMail: null, smtpValid: null, mailbox: 'unknown', catchAll: null },
@@ -225,6 +264,13 @@ describe('an operator file', () => {
       /own\.json has 7 faults: .*"extra".*version.*ip\.odd.*vpn has the weight 120.*tro is none of.*tor has the weight "9".*email\.free is not an object/,
     )
     expect(() => overlayWeights('{', 'own.json')).toThrow(/not JSON/)
+    expect(() => overlayWeights('{}'.padEnd(1_048_577), 'own.json')).toThrow(/over 1048576/)
+    for (const version of ['', 'x'.repeat(65), 'naïve', 'two\nlines']) {
+      const named = JSON.stringify({ version, groups: {} })
+      expect(() => overlayWeights(named, 'own.json')).toThrow(/1 faults: version is not a text/)
+    }
+    const packaged = JSON.stringify({ version: weights.version.split('+')[0], groups: {} })
+    expect(() => overlayWeights(packaged, 'own.json')).toThrow(/names the packaged weights/)
     expect(() => overlayWeights('{"version":"1","groups":{"__proto__":{}}}', 'own.json')).toThrow(
       '1 faults',
     )

@@ -120,6 +120,12 @@ const SAYINGS: readonly (readonly [HlrProviderName, string, unknown, string])[] 
   ['vonage', 'not valid', vonageReply({ valid_number: 'not_valid' }), 'unknown_subscriber'],
   [
     'vonage',
+    'inferred not valid',
+    vonageReply({ valid_number: 'inferred_not_valid' }),
+    'unknown_subscriber',
+  ],
+  [
+    'vonage',
     'a partial reply',
     vonageReply({ status: 43, reachable: 'reachable' }),
     'undetermined',
@@ -264,6 +270,26 @@ test.each([
 ])('vonage: status %i under HTTP 200 is %s', async (status, cause, maybeBought) => {
   const { answers } = await ask('vonage', ok({ status, status_message: 'as documented' }))
   expect(answers).toMatchObject([{ kind: 'failed', cause, maybeBought }])
+})
+
+test('vonage-identity: a number without a network of its own is not known as ported', async () => {
+  const { answers } = await ask('vonage-identity', ok(identityReply({}, { name: null })))
+  expect(answers).toMatchObject([{ carrier: 'Swisscom', ported: null }])
+  const other = identityReply({}, { name: 'Sunrise' })
+  expect((await ask('vonage-identity', ok(other))).answers).toMatchObject([
+    { carrier: 'Sunrise', ported: true },
+  ])
+})
+
+test('vonage-identity: insights that the application may not have are refused credentials', async () => {
+  const status = { code: 'UNAUTHORIZED' }
+  const all = identityReply({ status }, { status })
+  expect((await ask('vonage-identity', ok(all))).answers).toMatchObject([
+    { kind: 'failed', cause: 'credentials', maybeBought: false },
+  ])
+  for (const one of [identityReply({ status }), identityReply({}, { status })]) {
+    expect((await ask('vonage-identity', ok(one))).answers).toMatchObject([{ kind: 'verdict' }])
+  }
 })
 
 test('vonage-identity: the request carries a token that the application key verifies', async () => {

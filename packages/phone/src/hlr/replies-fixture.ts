@@ -72,15 +72,15 @@ export function vonageReply(fields: object): object {
   }
 }
 
-/** A reply of Vonage Identity Insights with this reachability. */
-export function identityReply(reachability: object): object {
+/** A reply of Vonage Identity Insights with this reachability, and these fields of the network. */
+export function identityReply(reachability: object, network: object = {}): object {
   const status = { code: 'OK', message: 'Success' }
   const carrier = { name: 'Swisscom', network_type: 'MOBILE', country_code: 'CH', status }
   return {
     request_id: 'aaaaaaaa-bbbb',
     insights: {
       format: { is_format_valid: true, status },
-      current_carrier: carrier,
+      current_carrier: { ...carrier, ...network },
       original_carrier: carrier,
       reachability: { status, ...reachability },
     },
