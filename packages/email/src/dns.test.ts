@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ask, outcomeOf, testEngine } from './engine-fixture.ts'
-import { findAddresses } from './mx.ts'
+import { findAddresses, findRoute } from './mx.ts'
 import { fakeResolver, startSmtp } from './smtp-fixture.ts'
 
 type Zone = Parameters<typeof fakeResolver>[0]
@@ -296,5 +296,17 @@ test('an IPv4 address that is mapped into IPv6 is the same address', async () =>
   expect(await findAddresses(fakeResolver(zone), () => true, 'mx.test')).toEqual({
     kind: 'addresses',
     addresses: ['192.0.2.1', '2001:db8::1'],
+  })
+})
+
+test('of many mail hosts, the three best are tried and the twenty best are known', async () => {
+  const records = Array.from({ length: 30 }, (_, at) => [30 - at, `mx${30 - at}.d.test`] as const)
+  const route = await findRoute(fakeResolver({ 'd.test MX': mx(...records) }), 'd.test', () => 0)
+  const best = Array.from({ length: 20 }, (_, at) => `mx${at + 1}.d.test`)
+  expect(route).toEqual({
+    kind: 'hosts',
+    hosts: best.slice(0, 3),
+    implicit: false,
+    exchanges: best,
   })
 })

@@ -200,7 +200,7 @@ function opened(
     async ask(transaction) {
       const asked = await (pipelining ? askAtOnce : askInTurn)(wire, transaction, times)
       const last = asked.recipients.at(-1) ?? asked.sender
-      if (asked.fault !== null || last?.code === 421) stopped = true
+      if (last?.code === 421) stopped = true
       // The server may still count the transaction as open.
       if (asked.reset !== null && asked.reset.code !== 250) stopped = true
       return asked

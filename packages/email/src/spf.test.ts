@@ -81,6 +81,8 @@ describe('an SPF record', () => {
     'v=spf1 include:%{z}.test -all',
     'v=spf1 include:%{c}.test -all',
     'v=spf1 redirect=',
+    'v=spf1 exp=why all',
+    'v=spf1 exists:%.pass.test all',
     'v=spf1 redirect=pass.test redirect=pass.test',
     'v=spf1 include:nowhere.test all',
     'v=spf1 redirect=nowhere.test',

@@ -49,6 +49,8 @@ describe('parseMailbox', () => {
     ['"ada@mail.example', 'local_quote'],
     ['"ada"x@mail.example', 'local_quote'],
     ['"ada"."x"@mail.example', 'local_quote'],
+    ['"a\\\nb"@mail.example', 'local_quote'],
+    ['"a\\é"@mail.example', 'local_quote'],
     ['"ada"', 'no_at_sign'],
     ['ada@[192.0.2.256]', 'domain_literal'],
     ['ada@[192.0.2.1', 'domain_literal'],
