@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
+import { timePacedCalls } from './paced-calls.ts'
 import { onBothBackends } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
@@ -84,19 +86,7 @@ async function untilRunning(service: TestService, account: Account, id: string):
 
 /** The 99th percentile in milliseconds of calls made at a fixed rate. */
 async function callsP99(service: TestService, account: Account): Promise<number> {
-  const times: Promise<number>[] = []
-  for (let at = 0; at < CALLS_A_SECOND * SECONDS; at++) {
-    times.push(timedCall(service, account, at))
-    await wait(1000 / CALLS_A_SECOND)
-  }
-  return quantile(await Promise.all(times), 0.99)
-}
-
-async function timedCall(service: TestService, account: Account, at: number): Promise<number> {
-  const startMs = performance.now()
-  const body = { email: `caller.${at}.${startMs}@example.com` }
-  const response = await service.call(account.liveKey, 'POST', '/v1/email', body)
-  await response.text()
-  if (response.status !== 200) throw new Error(`a call answered ${response.status}`)
-  return performance.now() - startMs
+  const pace = { perSecond: CALLS_A_SECOND, seconds: SECONDS }
+  const address = (): string => `caller.${randomUUID()}@example.com`
+  return quantile(await timePacedCalls(service, account, pace, address), 0.99)
 }

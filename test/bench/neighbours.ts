@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
+import { timePacedCalls } from './paced-calls.ts'
 import { moreStores, onBothBackends, type BenchBackend } from './servers.ts'
 
 /**
@@ -130,20 +131,8 @@ async function callsP95(
   account: Account,
   name: () => string,
 ): Promise<number> {
-  const times: Promise<number>[] = []
-  for (let at = 0; at < CALLS_A_SECOND * SECONDS; at += 1) {
-    times.push(timedCall(service, account, name()))
-    await wait(1_000 / CALLS_A_SECOND)
-  }
-  return quantile(await Promise.all(times), 0.95)
-}
-
-async function timedCall(service: TestService, account: Account, email: string): Promise<number> {
-  const startMs = performance.now()
-  const response = await service.call(account.liveKey, 'POST', '/v1/email', { email })
-  const text = await response.text()
-  if (response.status === 200) return performance.now() - startMs
-  throw new Error(`a call during the flood got ${response.status} ${text}`)
+  const pace = { perSecond: CALLS_A_SECOND, seconds: SECONDS }
+  return quantile(await timePacedCalls(service, account, pace, name), 0.95)
 }
 
 /** What an account was charged after all refunds. */
