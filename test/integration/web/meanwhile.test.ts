@@ -378,6 +378,25 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('Received:').waitFor()
   })
 
+  test('a reload does not stop an upload unasked', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    await signUp(started.service, other.context.request, { email: 'lotte@people.test' })
+    await shown.route('**/v1/batches', () => undefined)
+    await shown.goto('/app/batches/new')
+    await settle(shown, 'New batch')
+    await shown.getByText('Paste lines instead').click()
+    await shown.getByLabel('Lines', { exact: true }).fill('a@example.com')
+    await press(shown, 'Submit these lines')
+    await shown.getByText('leaving it stops the upload').waitFor()
+    const asked = shown.waitForEvent('dialog')
+    await shown.evaluate('setTimeout(() => location.reload())')
+    expect((await asked).type()).toBe('beforeunload')
+    await press(shown, 'Stop the upload')
+    await shown.reload()
+    await settle(shown, 'New batch')
+  })
+
   test('a file is taken wherever it is dropped, and of several none', async () => {
     const drop = async (count: number): Promise<boolean> =>
       await page.evaluate<boolean>(`(() => {

@@ -20,13 +20,20 @@ export interface UploadState {
   readonly stop: () => void
 }
 
-/** Uploads one file at a time; leaving the page aborts it. */
+/** Uploads one file at a time; leaving the page aborts it, which the browser asks about first. */
 export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
   const [file, setFile] = useState<File | null>(null)
   const [share, setShare] = useState(0)
   const [fault, setFault] = useState<string | null>(null)
   const sending = useRef<AbortController | null>(null)
   useEffect(() => () => sending.current?.abort(), [])
+  const isSending = file !== null
+  useEffect(() => {
+    if (!isSending) return undefined
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [isSending])
   const send = async (upload: Upload): Promise<void> => {
     sending.current?.abort()
     const mine = new AbortController()
@@ -47,7 +54,7 @@ export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
     }
   }
   return {
-    isSending: file !== null,
+    isSending,
     file,
     share,
     fault,
@@ -81,6 +88,7 @@ export function Uploading({ upload }: { readonly upload: UploadState }): JSX.Ele
           {format.size(Math.round(bytes * upload.share))} of {format.size(bytes)}
         </span>
       </div>
+      <p class="small muted">Stay on this page until then: leaving it stops the upload.</p>
     </div>
   )
 }
