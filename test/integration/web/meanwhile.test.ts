@@ -306,6 +306,28 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await page.getByText('It resumes by itself').count()).toBe(0)
   })
 
+  test('a batch whose progress is cut off is shown as unreachable until it is followed again', async () => {
+    const id = await user.upload({
+      fileName: 'cut-off.csv',
+      product: 'phone',
+      text: 'Phone\n+4930123456\n',
+    })
+    await user.until(id, 'ready')
+    await user.send('POST', `/v1/batches/${id}/start`)
+    await page.route('**/events', async (route) => {
+      await page.route(`**/v1/batches/${id}*`, (read) => read.abort('connectionrefused'))
+      await page.route('**/events', (again) => again.abort('connectionrefused'))
+      await route.fulfill({ contentType: 'text/event-stream', body: ': alive\n\n' })
+    })
+    await page.goto(`/app/batches/${id}`)
+    await page.locator('.page-title .badge:text-is("Running")').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+    await page.unrouteAll()
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
+    await user.send('POST', `/v1/batches/${id}/cancel`)
+    await page.locator('.page-title .badge:text-is("Canceled")').waitFor()
+  })
+
   test('the list of batches is searched and filtered as before after going back to it', async () => {
     for (const fileName of ['found me.csv', 'another.csv']) {
       await user.until(await user.upload({ fileName, text: 'Email\na@example.com\n' }), 'ready')

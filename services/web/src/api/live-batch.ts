@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
 import { againMs, batchKey, batchPath, isMoving, readBatch } from './queries.ts'
 
-/** Milliseconds after a refused stream until the batch is read and followed again. */
+/** Milliseconds after a refused or broken stream until the batch is read and followed again. */
 const AGAIN_MS = 5_000
 /** Milliseconds between two reads of a paused batch, which may be resumed elsewhere, or by itself. */
 const PAUSED_EVERY_MS = 5_000
@@ -98,9 +98,14 @@ function follow(id: string, { onBatch, onEnd }: Follower): () => void {
     else end()
   })
   stream.addEventListener('end', end)
-  // The browser comes back by itself where the connection broke, not where the service refused.
+  // Where the connection broke, the browser comes back by itself, but says nothing until it can;
+  // where the service refused, it does not.
   stream.addEventListener('error', () => {
-    if (stream.readyState === EventSource.CLOSED) timer ??= setTimeout(end, AGAIN_MS)
+    timer ??= setTimeout(end, AGAIN_MS)
+  })
+  stream.addEventListener('open', () => {
+    clearTimeout(timer)
+    timer = undefined
   })
   return () => {
     clearTimeout(timer)
