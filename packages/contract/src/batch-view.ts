@@ -43,7 +43,9 @@ export const batchFault = z.strictObject({
   error: z.string(),
   message: z.string(),
   /** The part of the request to change with `PATCH`. */
-  field: z.enum(['mapping', 'known', 'known_at']).optional(),
+  field: z.enum(['mapping', 'known', 'known_at', 'entry']).optional(),
+  /** If that is `entry`: the files of the archive, the first ones if they are many. */
+  entries: z.array(z.string()).optional(),
 })
 /** Why a batch failed or cannot start, and the field to correct. */
 export type BatchFault = z.infer<typeof batchFault>

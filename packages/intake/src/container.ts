@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { entry as entryName } from '@plumbline/contract/batch-request'
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { composed } from '@plumbline/contract/composed-text'
 import { writeNewFile } from '@plumbline/storage/new-file'
@@ -36,6 +37,17 @@ export type Container = AsyncDisposable & {
       }
     | { readonly kind: 'workbook'; readonly format: 'xlsx' | 'ods'; readonly workbook: Workbook }
   )
+
+/** An archive of which another file, or one at all, must be chosen by `entry`. */
+export class EntryFault extends IntakeError {
+  /** The files to choose from, the first ones if they are many. */
+  readonly entries: readonly string[]
+
+  constructor(message: string, entries: readonly string[]) {
+    super('unprocessable', message)
+    this.entries = entries
+  }
+}
 
 /** A file as uploaded, or unpacked once; nested archives are not unpacked. */
 interface Packed {
@@ -186,26 +198,37 @@ function entryOf(zip: ZipArchive, { entry: asked }: BatchFileOptions): Entry {
     .map(({ fileName }) => shownName(fileName))
     .join(', ')
   const names = files.length > SHOWN_NAMES ? `${list} and ${files.length - SHOWN_NAMES} more` : list
+  const fault = (message: string): EntryFault => new EntryFault(message, choicesOf(files))
   if (asked !== undefined) {
     const exact = files.filter(({ fileName }) => fileName === asked)
     const alike =
       exact.length > 0 ? exact : files.filter(({ fileName }) => isAlike(fileName, asked))
     const [found] = alike
     if (found !== undefined && alike.length === 1) return found
-    throw new IntakeError(
-      'unprocessable',
+    throw fault(
       `The ZIP file has ${found === undefined ? 'no' : 'more than one'} file ${shownName(asked)}; it holds ${names}.`,
     )
   }
   const [only] = files
   if (only === undefined) throw new IntakeError('unprocessable', 'The ZIP file holds no file.')
   if (files.length > 1) {
-    throw new IntakeError(
-      'unprocessable',
+    throw fault(
       `The ZIP file holds ${files.length} files; upload one of them, or name it as \`entry\`: ${names}.`,
     )
   }
   return only
+}
+
+/** Characters of the names that can be chosen from, all together. */
+const CHOICES_CHARS = 4_000
+
+/** The names that `entry` can have: those of control characters, or very long ones, are not taken. */
+function choicesOf(files: readonly Entry[]): readonly string[] {
+  let chars = 0
+  return files
+    .map(({ fileName }) => fileName)
+    .filter((name) => entryName.safeParse(name).success)
+    .filter((name) => (chars += name.length) <= CHOICES_CHARS)
 }
 
 /** Whether two file names are equal, without folders and ignoring case and Unicode form. */

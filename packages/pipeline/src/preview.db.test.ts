@@ -1,4 +1,5 @@
 import { batchPreview, type BatchPreview } from '@plumbline/contract/batch-preview'
+import { zipOf } from '@plumbline/intake/workbook-fixture'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test, vi } from 'vitest'
@@ -205,6 +206,30 @@ test('a dry run without recognized columns waits with the list of columns, and a
     error: null,
     rows: { billable: 2 },
   })
+})
+
+test('a dry run of an archive with several files waits with their names, and a change selects one', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const archive = await zipOf({
+    'readme.txt': 'hello',
+    'list \u202e<b>.csv': FILE,
+    'bad\u0007name.csv': FILE,
+  })
+  const { id, ...batch } = await harness.read(archive, { autoStart: false })
+  const entries = ['readme.txt', 'list \u202e<b>.csv']
+  expect(batch).toMatchObject({ status: 'ready', error: { field: 'entry', entries } })
+  await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(startBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+  const [, entry] = entries
+  await changeBatch(pipeline, owner, id, { entry })
+  await harness.workStages()
+  const read = await getBatch(pipeline, owner, id)
+  expect(read).toMatchObject({ status: 'ready', error: null, file: { entry: 'list <b>.csv' } })
+  expect((await preview(harness, id)).counted).toBe(true)
+  await changeBatch(pipeline, owner, id, { entry: null })
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ error: { field: 'entry', entries } })
 })
 
 test('a change that makes a file unreadable can be undone', async () => {

@@ -12,6 +12,7 @@ import type { KnownVerdicts, SamplePlace } from '@plumbline/db/tables/batches'
 import { failBatch } from './cancel.ts'
 import { selectKnownRows, countClaimedRows } from './select-known-rows.ts'
 import { buildChunk } from './chunk-builder.ts'
+import { EntryFault } from '@plumbline/intake/container'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import type { UploadLimits } from '@plumbline/intake/limits'
 import { charsOf, type FileRow } from '@plumbline/intake/row-builder'
@@ -126,9 +127,11 @@ async function endUnread(
     error: PROBLEMS[error.code].error,
     message: error.message,
     ...(error instanceof MappingFault ? { field: error.field } : {}),
+    ...(error instanceof EntryFault ? { field: 'entry', entries: [...error.entries] } : {}),
   }
   // A file that was readable once is readable again when the change is undone.
-  const canMend = error instanceof MappingFault || batch.ats.ready !== undefined
+  const canMend =
+    error instanceof MappingFault || error instanceof EntryFault || batch.ats.ready !== undefined
   if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {
     await failBatch(pipeline, batch.id, shown, lease)
     return

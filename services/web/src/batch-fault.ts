@@ -23,6 +23,8 @@ export function batchFault({ message, field }: BatchFault, product: Product): st
       return 'The file has no column with verdicts of another service that is known here. Choose “Check every row anew” under Verdicts you have already.'
     case 'known_at':
       return 'The file does not tell when its verdicts were given. Take their day under Verdicts you have already.'
+    case 'entry':
+      return 'The ZIP file holds several files. Choose the one to read.'
     default:
   }
   return visibleText(message)

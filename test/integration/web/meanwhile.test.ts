@@ -3,7 +3,7 @@ import { accountSettings, invitationResponse, memberList } from '@plumbline/cont
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { batchView } from '@plumbline/contract/batch-view'
-import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
+import { rowOf, xlsxOf, zipOf } from '@plumbline/intake/workbook-fixture'
 import { backends } from '@plumbline/testkit/backends'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
@@ -206,6 +206,23 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('The workbook has no sheet "Poeple"').waitFor()
     await page.getByRole('button', { name: 'Read it as at first', exact: true }).click()
     await page.locator('dt:text-is("Sheet") + dd:has-text("People")').waitFor()
+    const start = page.getByRole('button', { name: 'Start', exact: true })
+    await expect.poll(() => start.isEnabled()).toBe(true)
+  })
+
+  test('of a ZIP file with several files one is chosen, and the row of its header', async () => {
+    const text = 'Our list of 2026\nc@d.example,1234567\n\nEmail,Name\na@example.com,Ann\n'
+    const buffer = await zipOf({ 'readme.txt': 'hello', 'list.csv': text })
+    await page.goto('/app/batches/new')
+    const file = { name: 'all.zip', mimeType: 'application/zip', buffer }
+    await page.getByLabel('File', { exact: true }).setInputFiles(file)
+    await page.getByLabel('File to read', { exact: true }).selectOption('list.csv')
+    await page.getByRole('button', { name: 'Read this file', exact: true }).click()
+    await page.locator('dt:text-is("Rows") + dd:text-is("5")').waitFor()
+    await page.getByText('Correct how it is read').click()
+    await page.getByLabel('Header', { exact: true }).selectOption('Row 4')
+    await page.locator('dt:text-is("Rows") + dd:text-is("1")').waitFor()
+    await page.locator('dt:text-is("Header") + dd:text-is("Row 4")').waitFor()
     const start = page.getByRole('button', { name: 'Start', exact: true })
     await expect.poll(() => start.isEnabled()).toBe(true)
   })

@@ -24,7 +24,8 @@ type Standing = Pick<BatchView, 'status' | 'error'>
 /** The label of the state. */
 export function stateText({ status, error }: Standing): string {
   if (status === 'ready' && error !== null) {
-    return error.field === 'mapping' ? 'Needs a column' : 'Not startable yet'
+    if (error.field === 'mapping') return 'Needs a column'
+    return error.field === 'entry' ? 'Needs a file' : 'Not startable yet'
   }
   return STATES[status]?.[0] ?? status
 }

@@ -15,6 +15,7 @@ import { useSubmission } from '../../submit.ts'
 import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
 import { Cost } from './cost.tsx'
+import { ChooseEntry } from './choose-entry.tsx'
 import { Known } from './known.tsx'
 import { Reading, UndoReading } from './reading.tsx'
 import { Sample } from './sample.tsx'
@@ -60,6 +61,9 @@ export function Preview({
     route(`/app/batches/${batch.id}`)
   }
   if (data === undefined) {
+    if (isReady && batch.error?.field === 'entry') {
+      return <ChooseEntry entries={batch.error.entries ?? []} changes={changes} />
+    }
     if (isReady && batch.error !== null) {
       return <UndoReading fault={batchFault(batch.error, batch.product)} changes={changes} />
     }

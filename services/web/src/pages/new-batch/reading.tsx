@@ -90,7 +90,13 @@ export function Reading({
 const HEADER_ROWS = 30
 
 /** What the reading of a file goes by unless something else is chosen. */
-const AS_FOUND: BatchChange = { sheet: null, encoding: null, delimiter: null, header: null }
+const AS_FOUND: BatchChange = {
+  entry: null,
+  sheet: null,
+  encoding: null,
+  delimiter: null,
+  header: null,
+}
 
 /** Says why a file cannot be read in the way that was chosen, and goes back to the first one. */
 export function UndoReading({
