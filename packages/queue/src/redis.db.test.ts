@@ -16,6 +16,7 @@ import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live-caller.ts'
 import { createRedisMemory } from './redis-memory.ts'
 import { openRedisQueues } from './redis-queues.ts'
+import { readDurability } from './redis-durability.ts'
 import { readUsedShare } from './redis-used-memory.ts'
 import { openRedis } from './redis.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
@@ -268,6 +269,41 @@ describe.skipIf(WITHOUT_REDIS)('a server that fills up', () => {
     }
     for (const share of shares) expect(share).toBeGreaterThan(0.005)
     expect(await readUsedShare(server)).toBeLessThan(0.005)
+  })
+})
+
+describe.skipIf(WITHOUT_REDIS)('what a server keeps', () => {
+  test('is told by one that refuses CONFIG', async () => {
+    const redis = await startRedis()
+    if (redis === null) throw new Error('Redis is missing')
+    try {
+      const admin = new Redis(redis.url)
+      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      await admin.call('ACL', 'SETUSER', 'default', '-config')
+      await expect(admin.config('GET', 'maxmemory-policy')).rejects.toThrow('NOPERM')
+      admin.disconnect()
+      await using server = openRedis({ url: redis.url, prefix: 'kept', onError: fail })
+      expect(await readDurability(server)).toEqual([
+        { evictionPolicy: 'allkeys-lru', isAppendOnly: true },
+      ])
+    } finally {
+      await redis.stop()
+    }
+  })
+
+  test('is told by each node of a cluster', async () => {
+    await using cluster = await startCluster()
+    const node = new Redis(cluster.nodes[1]?.url ?? '')
+    await node.config('SET', 'appendonly', 'no')
+    node.disconnect()
+    await using server = openRedis({ url: cluster.url, prefix: 'kept', onError: fail })
+    await server.commands.ping()
+    const told = await readDurability(server)
+    expect(told).toHaveLength(cluster.nodes.length)
+    expect(told.filter(({ isAppendOnly }) => isAppendOnly === false)).toHaveLength(1)
+    expect(new Set(told.map(({ evictionPolicy }) => evictionPolicy))).toEqual(
+      new Set(['noeviction']),
+    )
   })
 })
 

@@ -10,11 +10,13 @@ import { readProviderStatus } from '@plumbline/ports/provider-status'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { readDurability } from '@plumbline/queue/redis-durability'
 import { orAbsent } from '@plumbline/runtime/or-absent'
 import { filesFolder, filesUrl, openStorage } from '@plumbline/storage/open'
 import type { ServiceLocation } from '../service.ts'
 import { socketFault } from '../failure.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
+import { redisFindings } from './redis.ts'
 import type { DoctorSettings } from './settings.ts'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -104,8 +106,17 @@ async function queue(
   const waiting = depths.reduce((sum, { waiting }) => sum + waiting, 0)
   return [
     ok('queue', `on ${connections.queue.kind}, ${waiting} jobs waiting`),
+    ...(await durability(connections)),
     ...(await pausedProviders(connections)),
   ]
+}
+
+/** Whether a Redis keeps what it was given; nothing without one. */
+async function durability({ queue: { redis } }: Connections): Promise<readonly Finding[]> {
+  if (redis === null) return []
+  return await attempt('redis', 'Allow the command INFO to the user of REDIS_URL.', async () =>
+    redisFindings(await readDurability(redis)),
+  )
 }
 
 /** HLR providers that the workers have paused. */
