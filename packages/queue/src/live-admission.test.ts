@@ -70,8 +70,8 @@ test('all slow subjects together leave half of the limit, and the account with t
   const few = [admission.ask('few'), admission.ask('few'), admission.ask('few')]
   admission.pass(SLOW_MS)
   expect(few.map(({ state }) => state)).toEqual(['running', 'running', 'running'])
-  expect(many.map(({ state }) => state).filter((state) => state === 'room')).toHaveLength(1)
-  expect(many.at(-1)?.state).toBe('room')
+  expect(many.map(({ state }) => state).filter((state) => state === 'server')).toHaveLength(1)
+  expect(many.at(-1)?.state).toBe('server')
 })
 
 test('a subject that waits too long for admission is refused, and an expired one is ended', () => {
@@ -118,7 +118,9 @@ function openRoom(limits: LiveLimits) {
       asked.filter((one) => one.account === account && one.state === 'running').length,
     refusedOf: (account: string) =>
       asked
-        .filter((one) => one.account === account && ['account', 'room'].includes(one.state))
+        .filter(
+          (one) => one.account === account && ['account', 'room', 'server'].includes(one.state),
+        )
         .map(({ state }) => state),
     pass(ms: number) {
       nowMs += ms

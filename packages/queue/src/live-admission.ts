@@ -10,10 +10,10 @@ export interface LiveLimits {
 export const DEFAULT_LIVE_LIMITS: LiveLimits = { subjects: 1_000, slowPerAccount: 64 }
 
 /**
- * Why a subject is refused: its account has used its share of slow subjects, or the worker is at
- * its limit.
+ * Why a subject is refused: its account has used its share of slow subjects, the worker is at its
+ * limit, or too many subjects wait for its server, or of all accounts for servers that do not reply.
  */
-export type RefusalCause = 'account' | 'room'
+export type RefusalCause = 'account' | 'room' | 'server'
 
 /** A subject that waits for admission. */
 export interface AdmissionRequest {
@@ -218,7 +218,7 @@ function becomeSlow(state: AdmissionState, entry: Entry): void {
   let most = share
   for (const other of state.accounts.values()) if (other.slow.size > most.slow.size) most = other
   const newest = [...most.slow].at(-1)
-  if (newest !== undefined) refuse(state, newest, 'room')
+  if (newest !== undefined) refuse(state, newest, 'server')
 }
 
 function refuse(state: AdmissionState, entry: Entry, cause: RefusalCause): void {

@@ -38,19 +38,13 @@ export interface LiveJob {
 }
 
 /**
- * Why a question is refused: by the admission, or since the `server` that it is about does not reply
- * and has as many callers waiting as it may.
- */
-export type LiveRefusal = RefusalCause | 'server'
-
-/**
  * A message from a worker to the calling process: outcomes, questions in work, refused questions,
  * or questions of a job that failed or, `interrupted`, that the closing of its worker ended.
  */
 export type LiveReply =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
   | { readonly kind: 'working'; readonly ids: readonly number[] }
-  | { readonly kind: 'refused'; readonly cause: LiveRefusal; readonly ids: readonly number[] }
+  | { readonly kind: 'refused'; readonly cause: RefusalCause; readonly ids: readonly number[] }
   | {
       readonly kind: 'failed'
       readonly jobId: string
@@ -94,7 +88,7 @@ export function writeWorking(ids: readonly number[]): string {
 }
 
 /** A reply that names refused questions, and why. */
-export function writeRefused(cause: LiveRefusal, ids: readonly number[]): string {
+export function writeRefused(cause: RefusalCause, ids: readonly number[]): string {
   return `R${JSON.stringify({ cause, ids })}`
 }
 
@@ -124,7 +118,7 @@ export function readLiveReply(text: string): LiveReply {
     case 'W':
       return { kind: 'working', ids: content as number[] }
     case 'R':
-      return { kind: 'refused', ...(content as { cause: LiveRefusal; ids: number[] }) }
+      return { kind: 'refused', ...(content as { cause: RefusalCause; ids: number[] }) }
     case 'F': {
       const { interrupted, ...failed } = content as Interruptible
       return { kind: 'failed', ...failed, interrupted: interrupted === true }

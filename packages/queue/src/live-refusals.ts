@@ -44,21 +44,28 @@ export function slowShareUsed(): Problem {
   )
 }
 
-/** The refusal of a call about a server that does not reply, for which too many calls wait. */
+/**
+ * The refusal of a call about a server that does not reply: too many calls wait for it, or of all
+ * accounts for such servers.
+ */
 export function serverShareUsed(): Problem {
   return new Problem(
     'too_many_requests',
-    'Too many calls wait for the server that this one would ask, which does not answer; nothing was charged. Try again after the seconds of Retry-After.',
+    'Too many calls wait for servers that do not answer, as that of this one; nothing was charged. Try again after the seconds of Retry-After.',
     { limit: 'slow_share', retryAfterSeconds: HELD_BACK_MS / 1_000 },
   )
 }
 
 /** The refusal of a call for which no worker has capacity. */
 export function atLimit(): Problem {
-  return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
-    limit: 'workers',
-    retryAfterSeconds: 1,
-  })
+  return new Problem(
+    'unavailable',
+    'The service is at its limit and nothing was charged; try again in a second.',
+    {
+      limit: 'workers',
+      retryAfterSeconds: 1,
+    },
+  )
 }
 
 /** The refusal while the queue's server does not reply. */
