@@ -39,10 +39,11 @@ const POLL_MS = 250
 
 const [command, ...args] = process.argv.slice(2)
 const script = COMMANDS[command]
-if (script === undefined)
-  fail(`Unknown command ${command}; expected ${Object.keys(COMMANDS).join(', ')}.`)
+if (script === undefined && command !== 'install')
+  fail(`Unknown command ${command}; expected install, ${Object.keys(COMMANDS).join(', ')}.`)
 
 install()
+if (script === undefined) process.exit()
 const node = node24()
 if (SERVING.includes(command)) buildWebApp()
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', join(ROOT, script), ...args], {

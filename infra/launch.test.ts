@@ -98,6 +98,24 @@ test('dependencies are installed for every user, and the program has the umask o
   expect(ran).toBe('77\n')
 })
 
+test('dependencies can be installed before a program runs, which does not install them again', async () => {
+  await using project = await makeProject()
+  const { root } = project
+  await rm(join(root, 'node_modules/.installed-lock'))
+  await mkdir(join(root, 'bin'))
+  await writeFile(join(root, 'bin/npm'), '#!/bin/sh\necho installed >&2\n', { mode: 0o755 })
+  await writeFile(join(root, 'services/cli/src/main.ts'), `console.log('ran')\n`)
+  const launch = async (command: string): Promise<readonly string[]> => {
+    const launcher = spawn(process.execPath, ['infra/launch.mjs', command], {
+      cwd: root,
+      env: { ...process.env, PATH: `${join(root, 'bin')}:${process.env['PATH']}` },
+    })
+    return await Promise.all([text(launcher.stderr), text(launcher.stdout)])
+  }
+  expect(await launch('install')).toEqual([expect.stringMatching(/\ninstalled\n$/), ''])
+  expect(await launch('cli')).toEqual(['', 'ran\n'])
+})
+
 /** Writes a page and one in a folder. */
 const VITE = `
 const { mkdirSync, writeFileSync } = require('node:fs')
