@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { createWriteStream, openAsBlob } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -175,7 +175,6 @@ async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> 
 }
 
 async function contactsFile(): Promise<Blob> {
-  if (!Number.isFinite(wantedRows)) return await openAsBlob(CONTACTS, { type: 'text/csv' })
   const { data } = Papa.parse<string[]>(await readFile(CONTACTS, 'utf8'))
   return new Blob([Papa.unparse(data.slice(0, wantedRows + 1))], { type: 'text/csv' })
 }

@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
+const CONTACTS = new URL('../demo/contacts.csv', import.meta.url)
+/** Two chunks of the demo; a row takes 25 ms of processor time, whether it is the first or the last. */
+const ROWS = 200
 /**
  * Time limit of the demo: shorter than that of the test, so that the output is shown; on a loaded machine
  * the demo takes three times as long.
@@ -25,11 +29,16 @@ test('the demo enriches its whole batch over real sockets and ends with status 0
   expect({ fault, stdout: stdout.slice(-2_000), stderr: stderr.slice(-2_000) }).toMatchObject({
     fault: null,
   })
-  expect(stdout).toMatch(/2000 rows in \d+\.\d s/)
+  expect(stdout).toMatch(new RegExp(`${ROWS} rows in \\d+\\.\\d s`))
   expect(stdout).toMatch(/credits used/)
   expect(stdout).toMatch(/The result file: .+contacts-result\.csv/)
   // Its service ends with it, as there is no terminal: a link to it would be dead.
   expect(stdout).not.toContain('in the app')
+})
+
+test('the file of the demo has 2,000 contacts', async () => {
+  const [, ...contacts] = (await readFile(CONTACTS, 'utf8')).trimEnd().split('\n')
+  expect(contacts).toHaveLength(2_000)
 })
 
 interface DemoRun {
@@ -40,7 +49,7 @@ interface DemoRun {
 
 async function runDemo(): Promise<DemoRun> {
   try {
-    const said = await promisify(execFile)(process.execPath, [DEMO], {
+    const said = await promisify(execFile)(process.execPath, [DEMO, String(ROWS)], {
       timeout: TIME_MS,
       env: { ...process.env, ...SETTINGS },
     })
