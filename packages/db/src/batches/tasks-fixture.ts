@@ -2,8 +2,13 @@ import type { Check } from '@plumbline/contract/products'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db } from '../database.ts'
 
-/** A database with two accounts and a running batch of each; the tests insert the tasks. */
-export async function openTwoAccounts(): Promise<AsyncDisposable & { readonly db: Db }> {
+/**
+ * A database with two accounts and a batch of each, running unless another state is given; the
+ * tests insert the tasks.
+ */
+export async function openTwoAccounts(
+  status: 'analyzing' | 'running' = 'running',
+): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' }))
@@ -13,7 +18,7 @@ export async function openTwoAccounts(): Promise<AsyncDisposable & { readonly db
       retention_days, requested, source_key, file_bytes, ats)
     select 'bat_' || a.id, a.id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
     from accounts a;
-    update batches set status = 'running'`)
+    update batches set status = '${status}'`)
   const owned = stack.move()
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
+import { returnPausedTask } from './pause.ts'
 import { storeTaskOutcomes } from './settle.ts'
 import { add, lease, openTwoAccounts, type TaskColumns } from './tasks-fixture.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type ClaimedTask,
   type TaskFence,
 } from './tasks.ts'
+import { renewUnclaimed, returnUnclaimed } from './unclaimed.ts'
 
 const LEASE_MS = 60_000
 
@@ -91,6 +93,53 @@ test.each([
     expect(await renewTasks(db, [after], LEASE_MS)).toEqual(new Set([after.taskId]))
   },
 )
+
+test('a task whose lease ran out is not renewed, and gets no writes once another worker has it', async () => {
+  await using place = await openChunks()
+  const { db } = place
+  const before = await claimed(db)
+  await db.pool.query('update tasks set lease_until = null')
+  expect(await renewTasks(db, [before], LEASE_MS)).toEqual(new Set())
+  await lease(db, before.taskId, 1)
+  const again = { taskId: before.taskId, lease: before.lease + 1 }
+  expect(await claimTask(db, { ...again, lease: before.lease }, LEASE_MS)).toBeUndefined()
+  const after = await claimTask(db, again, LEASE_MS)
+  if (after === undefined) throw new Error('the task was not claimed again')
+  const rows = await tasksAndParts(db)
+  for (const [name, write] of Object.entries(WRITES)) {
+    await write(db, before)
+    expect({ name, rows: await tasksAndParts(db) }).toEqual({ name, rows })
+  }
+  expect(await renewTasks(db, [before], LEASE_MS)).toEqual(new Set())
+  expect(await renewTasks(db, [after], LEASE_MS)).toEqual(new Set([after.taskId]))
+})
+
+test('a job that lost its task, or whose task was claimed, neither renews nor returns it', async () => {
+  await using place = await openChunks()
+  const { db } = place
+  const taskId = await add(db)
+  await lease(db, taskId, -1)
+  await lease(db, taskId, -1)
+  await db.pool.query('update tasks set claimed = false')
+  const of = { taskId, batchId: 'bat_a', check: 'email', halted: false } as const
+  const unchangedBy = async (job: { readonly lease: number }): Promise<void> => {
+    const before = await tasksAndParts(db)
+    await renewUnclaimed(db, [{ ...of, ...job }], LEASE_MS)
+    await returnUnclaimed(db, [{ ...of, ...job }])
+    await returnPausedTask(db, { taskId, ...job })
+    expect(await tasksAndParts(db)).toEqual(before)
+  }
+  await unchangedBy({ lease: 1 })
+  await returnUnclaimed(db, [{ ...of, lease: 2 }])
+  expect(await claimTask(db, { taskId, lease: 2 }, LEASE_MS)).toBeUndefined()
+  await lease(db, taskId, 1)
+  expect(await claimTask(db, { taskId, lease: 3 }, LEASE_MS)).toMatchObject({ lease: 4 })
+  await unchangedBy({ lease: 3 })
+  await unchangedBy({ lease: 4 })
+  // That a batch is paused ends no claim of another job.
+  await db.pool.query(`update batches set status = 'paused'`)
+  await unchangedBy({ lease: 3 })
+})
 
 test('each write finds its task by its number, however many tasks its chunk has', async () => {
   await using place = await openChunks()
