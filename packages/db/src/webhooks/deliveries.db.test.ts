@@ -21,7 +21,13 @@ import {
   type DueDelivery,
   type OwnDeliveryCursor,
 } from './deliveries.ts'
-import { changeWebhook, createWebhook, findWebhook, newWebhookId } from './endpoints.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  findWebhook,
+  newWebhookId,
+  rotateWebhookSecret,
+} from './endpoints.ts'
 
 const WANTED: Parameters<typeof takeDue>[1] = {
   most: 100,
@@ -332,6 +338,43 @@ test('endpoints for which no message waits are not read', async () => {
   client.release()
   expect(due).toHaveLength(15)
   expect(read).toBe(3)
+})
+
+test('the result of an attempt is not stored once another attempt was made, or the message has ended', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 1)
+  const take = async (): Promise<DueDelivery> => {
+    const [due] = await stage.take({ lostAfterMs: 0 })
+    if (due === undefined) throw new Error('no message is due')
+    return due
+  }
+  const store = async (due: DueDelivery, responseStatus: 200 | 500): Promise<unknown> => {
+    const answer = { responseStatus, responseBody: null, error: null, disable: null }
+    const sent = { againMs: 0, durationMs: 1, bodySha256: hash('sha256', due.body) }
+    const status = responseStatus === 200 ? 'delivered' : 'failed'
+    await storeAttemptResults(stage.db, [{ ...due, ...sent, ...answer, status }], LIMITS)
+    return (await stage.all(endpointId)).map((row) => [row.status, row.response_status])
+  }
+  const lost = await take()
+  const second = await take()
+  expect(await store(lost, 500)).toEqual([['pending', null]])
+  expect(await store(second, 200)).toEqual([['delivered', 200]])
+  expect(await store(second, 500)).toEqual([['delivered', 200]])
+})
+
+test('a message is signed with the old secret, too, until that ends', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const id = await stage.endpoint(accountId)
+  await stage.send(id, 2)
+  const secrets = async () => (await stage.take({ most: 1 })).map((due) => due.secrets)
+  await inTransaction(stage.db, (tx) =>
+    rotateWebhookSecret(tx, { accountId, id }, { secret: 'new', oldHours: 1 }),
+  )
+  expect(await secrets()).toEqual([['new', 's']])
+  await stage.db.pool.query('update webhook_endpoints set old_secret_until = now()')
+  expect(await secrets()).toEqual([['new']])
 })
 
 test('what an old address of an endpoint answered does not count against the new one', async () => {

@@ -32,3 +32,33 @@ test('a message that was lost and is made again from its event has the same id',
   }
   expect(await make()).toEqual(first)
 })
+
+test('an endpoint that was disabled since an event gets no message of it, nor one of another account or event', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const accountOf = async (name: string): Promise<string> =>
+    (await createAccount(db, { email: `${name}@example.com`, plan: 'free' })).id
+  const accountId = await accountOf('ada')
+  await db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret) values
+       ('whk_0000000000000001', $1, 'https://a.example', '{credits.low}', ''),
+       ('whk_0000000000000002', $1, 'https://b.example', '{credits.low}', ''),
+       ('whk_0000000000000003', $1, 'https://c.example', '{credits.exhausted}', ''),
+       ('whk_0000000000000004', $2, 'https://d.example', '{credits.low}', '')`,
+    [accountId, await accountOf('other')],
+  )
+  await noteEvent(db, { accountId, type: 'credits.low', subject: '' })
+  await db.pool.query(
+    `update webhook_endpoints set disabled_at = now(), disabled_reason = 'by_request'
+     where id = 'whk_0000000000000002'`,
+  )
+  await db.kysely.transaction().execute(async (tx) => {
+    const events = await takeEvents(tx, 10)
+    await createDeliveries(
+      tx,
+      events.map((event) => ({ event, body: '{}' })),
+    )
+  })
+  const { rows } = await db.pool.query('select endpoint_id as id from webhook_deliveries')
+  expect(rows).toEqual([{ id: 'whk_0000000000000001' }])
+})
