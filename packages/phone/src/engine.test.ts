@@ -57,6 +57,17 @@ test('numbers that cannot be in an HLR are never sent to a provider', async () =
   expect(fixture.bought).toEqual([])
 })
 
+test('numbers that may be mobile are asked about, and have the kind that the network says', async () => {
+  const fixture = createHlrFixture()
+  await using engine = await engineOf(fixture)
+  const american = '+12012000123'
+  expect(await ask(engine, [american, MOBILE])).toMatchObject([
+    { reason: 'hlr_connected', facts: { lineType: 'mobile' } },
+    { reason: 'hlr_connected', facts: { lineType: 'mobile' } },
+  ])
+  expect(fixture.bought).toEqual([american, MOBILE])
+})
+
 test('facts of the network override the numbering plan', async () => {
   const fixture = createHlrFixture(() =>
     json({ ...connected(), is_ported: true, ported_network_name: 'Sunrise', is_roaming: true }),
@@ -86,6 +97,14 @@ test('a number that has left its range has no carrier unless its network is name
   await using engine = await engineOf(fixture)
   expect(await ask(engine, [MOBILE])).toMatchObject([
     { facts: { carrier: null, ported: true }, evidence: { carrier_source: null } },
+  ])
+})
+
+test('a number whose network is not named and that has not left its range has the carrier of that', async () => {
+  const fixture = createHlrFixture(() => json(messente('ON')))
+  await using engine = await engineOf(fixture, [SECOND])
+  expect(await ask(engine, [MOBILE])).toMatchObject([
+    { facts: { carrier: 'Swisscom', ported: false }, evidence: { carrier_source: 'prefix' } },
   ])
 })
 

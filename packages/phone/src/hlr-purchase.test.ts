@@ -11,6 +11,7 @@ import {
   failed,
   FIRST,
   json,
+  messente,
   MOBILE,
   SECOND,
   status,
@@ -65,6 +66,44 @@ test('a server that fails before the query is sent leaves no number in doubt', a
   isDown = false
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   expect(fixture.bought).toEqual([MOBILE])
+})
+
+test('a cap that was taken for a purchase that could not begin is given back', async () => {
+  const fixture = createHlrFixture()
+  const { budget } = fixture
+  let failures = 1
+  const flaky: HlrFixture = {
+    ...fixture,
+    budget: {
+      take: async (name, ...ask) => {
+        if (name.includes(FIRST.name) && failures-- > 0) throw new Error('the server is down')
+        return budget.take(name, ...ask)
+      },
+    },
+  }
+  await using engine = await engineOf(flaky, [FIRST], { dailyCap: 5, accountDailyCap: 1 })
+  await expect(ask(engine, [MOBILE])).rejects.toThrow('the server is down')
+  expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
+})
+
+test('a claim beside one that failed is dropped', async () => {
+  const fixture = createHlrFixture(() => json(messente('ON')))
+  const other = '+41791234568'
+  const { memory } = fixture
+  let failures = 1
+  const flaky: HlrFixture = {
+    ...fixture,
+    memory: {
+      ...memory,
+      claim: async (entry) => {
+        if (entry.key.includes(other) && failures-- > 0) throw new Error('the server is down')
+        return await memory.claim(entry)
+      },
+    },
+  }
+  await using engine = await engineOf(flaky, [SECOND])
+  await expect(ask(engine, [MOBILE, other])).rejects.toThrow('the server is down')
+  expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
 test(`no number is bought twice over ${KILLS} kills at random moments`, async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { HttpAnswer } from '@plumbline/net/http'
+import type { Limiter } from '@plumbline/ports/limiter'
 import {
   ask,
   connected,
@@ -107,6 +108,39 @@ test('a run without a waiting caller completes its purchases in flight and buys 
   fixture.reply()
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   expect(fixture.bought).toHaveLength(6)
+})
+
+test.each<[string, Partial<Limiter>]>([
+  ['that may be sent now', { take: async () => ({ granted: true }) }],
+  ['that would have to wait', { take: async () => ({ granted: false, retryMs: 1_000 }) }],
+  ['that would wait for a slot', { lease: async () => ({ granted: false, retryMs: 1_000 }) }],
+])('a batch that is drained before a request %s buys nothing', async (_, says) => {
+  const fixture = createHlrFixture()
+  const drain = new AbortController()
+  let asked = 0
+  const draining = <A extends readonly unknown[], R>(
+    own: (...given: A) => Promise<R>,
+    answer: ((...given: A) => Promise<R>) | undefined,
+  ): ((...given: A) => Promise<R>) => {
+    if (answer === undefined) return own
+    return async (...given) => {
+      asked += 1
+      drain.abort()
+      await new Promise(setImmediate)
+      return await answer(...given)
+    }
+  }
+  const { limiter: own } = fixture
+  const limiter = {
+    ...own,
+    lease: draining(own.lease, says.lease),
+    take: draining(own.take, says.take),
+  }
+  await using engine = await engineOf({ ...fixture, limiter }, [FIRST])
+  expect(await ask(engine, [MOBILE], { lane: 'bulk', drain: drain.signal })).toMatchObject([
+    { kind: 'later' },
+  ])
+  expect([asked, fixture.bought]).toEqual([1, []])
 })
 
 test('a refusal after the cancel is no answer if another provider was to be asked', async () => {
