@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '@plumbline/contract/outcome'
@@ -290,6 +291,60 @@ test('if no RDAP server is listed, WHOIS is queried by referrals of the root and
     cached: true,
   })
   expect(fixture.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
+})
+
+test('a denial by the server of a parent zone counts where nothing is delegated', async () => {
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('other.ac.uk'),
+    rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
+  })
+  expect((await askOne(fixture, 'x.ac.uk')).facts).toMatchObject({ registered: false })
+})
+
+test('a record of a lapsed registration counts although its name servers are still delegated', async () => {
+  const status = ['pending delete', 'redemption period']
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('x.ac.uk'),
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('x.ac.uk', { status })),
+  })
+  expect(await askOne(fixture, 'x.ac.uk')).toMatchObject({
+    reason: 'registration_lapsed',
+    facts: { registered: false },
+  })
+})
+
+test.each<[string, object, boolean | null]>([
+  ['without a status', { status: [], events: [], entities: [] }, true],
+  ['with its name in Unicode', { ldhName: 'bücher.com' }, true],
+  ['of another name', { ldhName: 'other.com' }, null],
+])('an RDAP record %s: registered is %j', async (_, record, registered) => {
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('xn--bcher-kva.com', record)),
+    whois: (_line, socket) => socket.end(),
+  })
+  expect((await askOne(fixture, 'bücher.com')).facts.registered).toBe(registered)
+})
+
+test.each<[string, (res: ServerResponse) => void, string[], number]>([
+  ['that does not reply', () => undefined, ['silent'], 50],
+  [
+    'that asks for a pause',
+    (res) => sendJson(res.setHeader('retry-after', '60'), 503, {}),
+    ['throttled'],
+    20_000,
+  ],
+  ['that fails', (res) => sendJson(res, 503, {}), ['silent'], 20_000],
+  ['that refuses a query', (res) => sendJson(res, 400, {}), [], 20_000],
+])('a registry %s five times is paused accordingly', async (_, reply, pauses, rdapTimeoutMs) => {
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => reply(res),
+    options: { rdapTimeoutMs },
+  })
+  for (let asked = 0; asked < 5; asked++) await askOne(fixture, `a${asked}.com`)
+  const why = [...fixture.memory]
+    .filter(([key]) => key === 'domain:pause:rdap:rdap.test')
+    .map(([, value]) => (value as { readonly why: string }).why)
+  expect(why).toEqual(pauses)
 })
 
 test('a registrar whose server is paused adds nothing', async () => {

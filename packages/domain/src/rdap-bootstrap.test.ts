@@ -25,11 +25,16 @@ function listText(publication: string, server: string, zones = 700): string {
 interface Site {
   readonly url: string
   answer: { status: number; body: string }
+  requests(): number
 }
 
 async function startSite(body: string): Promise<Site> {
-  const site = { url: '', answer: { status: 200, body } }
-  const server = createServer((_, res) => res.writeHead(site.answer.status).end(site.answer.body))
+  let requests = 0
+  const site = { url: '', answer: { status: 200, body }, requests: () => requests }
+  const server = createServer((_, res) => {
+    requests += 1
+    res.writeHead(site.answer.status).end(site.answer.body)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
@@ -98,6 +103,24 @@ test('a running engine uses an updated file, and keeps the previous list if the 
   await writeFile(file, '{"services": [')
   now += 60_000
   expect(await serverOf(bootstrap, 'a.zone1')).toBe('http://first.test/')
+})
+
+test('a list is fetched once a day, and one that could not be read after 15 minutes', async () => {
+  const site = await startSite(listText('2026-11-01T00:00:00Z', 'http://first.test'))
+  let now = Date.parse('2026-11-09T00:00:00Z')
+  const bootstrap = createRdapBootstrap({ ...net, url: site.url, clock: () => new Date(now) })
+  site.answer = { ...site.answer, status: 500 }
+  expect(await serverOf(bootstrap, 'a.zone1')).toBeUndefined()
+  expect(site.requests()).toBe(1)
+  site.answer = { ...site.answer, status: 200 }
+  now += 15 * 60_000
+  expect(await serverOf(bootstrap, 'a.zone1')).toBe('http://first.test/')
+  now += 24 * 3_600_000 - 1
+  await serverOf(bootstrap, 'a.zone1')
+  expect(site.requests()).toBe(2)
+  now += 1
+  await serverOf(bootstrap, 'a.zone1')
+  await expect.poll(() => site.requests()).toBe(3)
 })
 
 test('of the lists of the URL and the file the more recently published one is used', async () => {
