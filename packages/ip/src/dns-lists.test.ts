@@ -64,6 +64,15 @@ test('a list that did not reply is named in the evidence', async () => {
   })
 })
 
+test('Tor is asked about no address unless its list is configured', async () => {
+  const asked: string[] = []
+  const settings = { torDnsel: false, blockZones: [] }
+  const address = parseAddress('1.2.3.4') ?? new Uint8Array(4)
+  const { signal } = new AbortController()
+  const found = await askDnsLists(resolverOf({}, asked), settings, address, signal)
+  expect([found.isTor, asked]).toEqual([null, []])
+})
+
 test('an engine queries the configured zones, and never about private or allowed addresses', async () => {
   const asked: string[] = []
   const zones = {

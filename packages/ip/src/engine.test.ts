@@ -54,6 +54,8 @@ test('the centre of a country gives no time zone', async () => {
   const { city: _, ...country } = OSLO
   const { current } = await dataOf({}, { '5.0.0.0/8': country })
   expect(lookupIp(current, '5.1.2.3').facts.timezone).toBeNull()
+  const region = await dataOf({}, { '5.0.0.0/8': { ...country, state1: 'Oslo' } })
+  expect(lookupIp(region.current, '5.1.2.3').facts.timezone).toBe('Europe/Oslo')
 })
 
 test('an IPv6 address with an embedded IPv4 address is looked up as the latter', async () => {

@@ -45,6 +45,7 @@ test.each([
   ['3fff:fff::1', false],
   ['3fff:1000::1', true],
   ['1::1', false],
+  ['0:0:0:1::ffff:808:808', false],
   ['fec0::1', false],
   ['100:0:0:1::1', false],
   ['64:ff9b::808:808', true],

@@ -75,6 +75,16 @@ test('pointers that do not lead back, long names and lengths beyond the end are 
     'fewer records than counted': reply(2, record(own, 2, own)),
     'a short address': reply(1, record(own, 1, Buffer.alloc(3))),
     'a short SOA': reply(1, record(own, 6, Buffer.alloc(12))),
+    'a reserved label behind a pointer': reply(
+      2,
+      record(Buffer.from([0]), 65_280, Buffer.concat([Buffer.alloc(66, 65), Buffer.from([0])])),
+      record(own, 2, pointer(DATA_AT + 11)),
+    ),
+    'a record of no use beyond the end': reply(
+      1,
+      record(own, 65_280, Buffer.alloc(4)).subarray(0, -1),
+    ),
+    'two questions': encode({ type: 'response', id: ID, questions: [QUESTION, QUESTION] }),
     'a string beyond its record': reply(1, record(own, 16, Buffer.from([2, 65]))),
   }
   for (const [name, message] of Object.entries(cases)) {

@@ -156,6 +156,18 @@ test('a truncated reply that ends within a record is queried again over TCP, and
   expect(await resolver.resolve('cut.test', 'TXT')).toEqual({ kind: 'failed', reason: 'malformed' })
 })
 
+test('a chain that its server denies or ends is not queried again at its end', async () => {
+  await using server = await startDns((name) => ({
+    answers: [{ name, type: 'CNAME', ttl: 60, data: 'end.test' }],
+    ...(name === 'denied.test' ? { flags: RA | 3 } : { authorities: [SOA] }),
+  }))
+  const resolver = resolverOver([server], { timeoutMs: 5_000, tryMs: 5_000 })
+  const end = { cname: 'end.test' }
+  expect(await resolver.resolve('denied.test', 'A')).toMatchObject({ kind: 'nxdomain', ...end })
+  expect(await resolver.resolve('empty.test', 'A')).toMatchObject({ kind: 'nodata', ...end })
+  expect(server.asked.map(({ name }) => name)).toEqual(['denied.test', 'empty.test'])
+})
+
 test('a truncated reply is queried again over TCP', async () => {
   await using server = await startDns((name) => ({
     truncate: true,
@@ -207,11 +219,23 @@ test('forged datagrams are ignored', async () => {
     raw: (query) => {
       const forged = Buffer.from(query)
       forged.writeUInt16BE(query.readUInt16BE(0) ^ 1)
-      return name === 'forged.test' ? forged : query
+      return name === 'forged.test' ? forged : Buffer.concat([forged, Buffer.alloc(9_000)])
     },
   }))
   const answer = await resolverOver([server]).resolve('forged.test', 'A')
   expect(answer).toEqual({ kind: 'failed', reason: 'timeout' })
+  const open = resolverOver([server], { egress: createEgress({ allow: ['127.0.0.0/8'] }) })
+  const direct = { address: '127.0.0.1', port: server.port }
+  for (const name of ['forged.test', 'long.forged.test']) {
+    const reply = await open.ask(direct, name, 'SOA', { timeoutMs: 100 })
+    expect(reply).toEqual({ kind: 'failed', reason: 'timeout' })
+  }
+})
+
+test('a query ends at its own time limit, whatever each try may take', async () => {
+  await using server = await startDns(() => null)
+  const resolver = resolverOver([server], { timeoutMs: 100, tryMs: 600_000 })
+  expect(await resolver.resolve('x.test', 'A')).toEqual({ kind: 'failed', reason: 'timeout' })
 })
 
 test('a server without EDNS is queried once more in plain DNS', async () => {
