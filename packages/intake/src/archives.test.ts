@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -100,6 +101,12 @@ describe('of several files', () => {
       /has no file "c.csv"; it holds "a.csv"/,
     )
   })
+})
+
+test('a large gzip file that is not packed beyond measure is read', async () => {
+  const [email, line] = ['a@b.example', randomBytes(30_000).toString('base64')]
+  const { rows } = await readBytes(gzipSync(`email,text\n${`${email},${line}\n`.repeat(450)}`))
+  expect(rows).toHaveLength(450)
 })
 
 test('a packed file over the size of an upload is refused', async () => {

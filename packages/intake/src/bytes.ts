@@ -51,7 +51,7 @@ export function isGzip(start: Buffer): boolean {
 }
 
 /**
- * The unpacked bytes of a file, with limits on size and expansion ratio.
+ * The unpacked bytes of a file, with limits on their number and on the expansion ratio.
  *
  * @throws IntakeError `payload_too_large` beyond a limit, `unprocessable` on damaged gzip data
  */
@@ -61,7 +61,6 @@ export async function* unpackedBytes(
   limits: UploadLimits,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  if (source.sizeBytes > limits.uploadBytes) throw tooLarge('file', limits.uploadBytes)
   if (!gzip) {
     yield* source.open(signal)
     return
