@@ -239,6 +239,43 @@ describe('accept-all', () => {
     expect([outcome.facts.catchAll, count(smtp.lines, 'RCPT')]).toEqual([false, 1])
   })
 
+  test('a missing mailbox makes it unknown whether a domain accepts all names', async () => {
+    const names = /^(?:nobody|postmaster)@/
+    await using smtp = await startSmtp({
+      recipient: (address) =>
+        names.test(address) ? `550 5.1.1 <${address}>: User unknown` : '250 2.1.5 ok',
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const of = async (address: string, depth: 'basic' | 'extended' = 'basic') =>
+      outcomeOf((await ask(engine, [address], { depth }))[0]).facts.catchAll
+    expect(await of('ok1@a.test', 'extended')).toBe(true)
+    expect(await of('nobody@a.test')).toBe(null)
+    expect(await of('ok2@a.test')).toBe(null)
+  })
+
+  test('a refusal of the random name for the rate proves nothing', async () => {
+    await using smtp = await startSmtp({
+      recipient: (address) =>
+        address.startsWith('ok')
+          ? '250 2.1.5 ok'
+          : '550 5.7.1 Too many messages, rate limit exceeded',
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const { facts } = outcomeOf((await ask(engine, ['ok@a.test'], { depth: 'extended' }))[0])
+    expect([facts.catchAll, facts.confidence]).toEqual([null, 'medium'])
+  })
+
+  test('a provider that is known to refuse unknown names is sent none', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const google = {
+      'gmail.com MX': [{ preference: 1, exchange: 'gmail-smtp-in.l.google.com' }],
+      'gmail-smtp-in.l.google.com A': ['127.0.0.1'],
+    }
+    await using engine = testEngine(smtp.port, google)
+    const { facts } = outcomeOf((await ask(engine, ['ok@gmail.com'], { depth: 'extended' }))[0])
+    expect([facts.catchAll, count(smtp.lines, 'RCPT')]).toEqual([false, 1])
+  })
+
   test('a provider that accepts unknown names proves nothing', async () => {
     await using smtp = await startSmtp(acceptsAll)
     const yahoo = {

@@ -95,6 +95,13 @@ describe('an SPF record', () => {
     expect(await judged(record)).toBe('permerror')
   })
 
+  test('whose name has no dot to shorten it at has an end', async () => {
+    const resolver = fakeResolver({ 'sender.test TXT': [`v=spf1 exists:${'%{l}'.repeat(5)} -all`] })
+    const sender = `${'x'.repeat(64)}@sender.test`
+    const asked = { sender, ip: '192.0.2.10', helo: 'host.test' }
+    expect(await checkSpf(resolver, asked, NEVER)).toBe('fail')
+  })
+
   test('must be the only one', async () => {
     expect(await judged(['v=spf1 all', 'v=spf1 all'])).toBe('permerror')
     expect(await judged(['other', 'v=spf1 all'])).toBe('pass')
