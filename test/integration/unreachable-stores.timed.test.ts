@@ -37,6 +37,7 @@ test.skipIf(WITHOUT_REDIS)(
     const { caller, slowMs, calls } = await startCalling(stack, service)
     await redis.stop()
     for (let at = 0; at < 5; at += 1) await expectRefused(caller, 1_000 + slowMs)
+    await expectAccepted(caller, 2_000 + slowMs)
     await expectAllRefused(caller, 50, 1_000 + slowMs)
     await openRedis(stack, Number(new URL(redis.url).port))
     await untilAnswered(caller)
@@ -65,6 +66,7 @@ test.skipIf(WITHOUT_REDIS)(
     signal([redis.pid], 'SIGSTOP')
     await expectAllRefused(caller, 50, 1_000 + slowMs)
     await expectRefused(caller, 1_000 + slowMs)
+    const later = await expectAccepted(caller, 2_000 + slowMs)
     await expectCharged(caller, calls)
     expect((await viewBatch(caller, id)).status).toBe('running')
     signal([redis.pid], 'SIGCONT')
@@ -72,7 +74,8 @@ test.skipIf(WITHOUT_REDIS)(
     const ended = await untilBatch(caller, id)
     expect(ended).toMatchObject({ status: 'completed', rows: { total: ROWS, done: ROWS } })
     await expectCharged(caller, calls + 1)
-    await expectSettled(caller, left - ended.credits.used - 1)
+    expect(await untilBatch(caller, later)).toMatchObject({ status: 'completed' })
+    await expectSettled(caller, left - ended.credits.used - 2)
   },
 )
 
@@ -204,6 +207,14 @@ async function expectRefused(caller: Caller, withinMs: number, request?: Request
   expect(headers.get('retry-after')).toBe('2')
   expect(ms).toBeLessThan(withinMs)
   expect(headers.get('x-credits-charged') ?? '0').toBe('0')
+}
+
+/** A batch is accepted in time, since it is stored in Postgres; returns its id. */
+async function expectAccepted(caller: Caller, withinMs: number): Promise<string> {
+  const beganMs = performance.now()
+  const { id } = await submitBatch(caller, formOf({ product: 'ip' }, 'ip\n9.9.9.9\n'))
+  expect(performance.now() - beganMs).toBeLessThan(withinMs)
+  return id
 }
 
 /** How many debits of the account are neither final nor refunded. */

@@ -20,6 +20,18 @@ test('concurrent batches are accepted up to the limit and no further', async () 
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(3)
 })
 
+test('a batch is accepted within two seconds while the server of the queue does not reply', async () => {
+  await using harness = await openTestPipeline()
+  vi.spyOn(harness.pipeline.queue, 'producer').mockImplementation(
+    async () => await new Promise(() => undefined),
+  )
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => late.resolve(undefined), 5_000)
+  const submitted = await Promise.race([harness.submit('email\nada@example.com\n'), late.promise])
+  clearTimeout(timer)
+  expect(submitted).toBeDefined()
+})
+
 test('a file that was stored though the store reports a failure is removed again', async () => {
   await using harness = await openTestPipeline()
   const { storage } = harness.pipeline

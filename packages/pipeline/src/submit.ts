@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
@@ -231,9 +232,16 @@ export function noSpaceLeft(limitBytes: number): Problem {
   )
 }
 
+/**
+ * Milliseconds that the sender of a batch waits for its job. The batch is stored: it goes on without
+ * the job, which may also be added later, once a server that does not reply is back.
+ */
+const WAKE_MS = 1_000
+
 async function wakeIntake(pipeline: Pipeline, id: string): Promise<void> {
+  const job = { id: `${id}-1`, data: { batchId: id, lease: 1 } }
   try {
-    await enqueue(pipeline.queue, 'intake', [{ id: `${id}-1`, data: { batchId: id, lease: 1 } }])
+    await withTimeOut(WAKE_MS, enqueue(pipeline.queue, 'intake', [job]))
   } catch (error) {
     pipeline.log.warn(
       { err: error, batch: id },
