@@ -6,7 +6,7 @@ import { moveBatch } from '../batches/rows.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { addMember } from './members.ts'
-import { renewNotification, takeEndedBatches } from './notifications.ts'
+import { renewNotification, takeDisabledEndpoints, takeEndedBatches } from './notifications.ts'
 import { insertUser } from './users.ts'
 
 test('a batch that was erased as soon as it had ended is told for a day, in the state it ended in', async () => {
@@ -87,6 +87,25 @@ test('the message about a renamed batch is found by its key, not among all that 
   expect(await take()).toEqual({ renamed: 'completed' })
   const { rows } = await db.pool.query(`select from mails where once_key like 'batch renamed%'`)
   expect(rows).toHaveLength(1)
+})
+
+test('a search for owners to tell of a disabled endpoint does not read all endpoints', async () => {
+  await using stage = await openStage()
+  const { db } = stage
+  await db.pool.query(`
+    insert into webhook_endpoints (id, account_id, url, events, secret, disabled_at, disabled_reason,
+      owners_told_at)
+    select 'whk_' || lpad(n::text, 16, '0'), a.id, 'https://a.example', '{batch.completed}', 's',
+      case when n <= 20 then now() end, case when n <= 20 then 'failing' end,
+      case when n <= 19 then now() end
+    from generate_series(1, 5000) n, accounts a`)
+  await db.pool.query('vacuum analyze webhook_endpoints')
+  await inTransaction(db, async (tx) => {
+    const before = await rowsRead(tx, 'webhook_endpoints')
+    expect(await takeDisabledEndpoints(tx, 10)).toMatchObject([{ reason: 'failing' }])
+    expect((await rowsRead(tx, 'webhook_endpoints')) - before).toBeLessThan(20)
+    expect(await takeDisabledEndpoints(tx, 10)).toEqual([])
+  })
 })
 
 interface Stage extends AsyncDisposable {
