@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { inTransaction } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
-import { chunksWithoutTask, createMissingTasks, delaysWithoutEnd } from './reconcile.ts'
+import {
+  chunksWithoutTask,
+  createMissingTasks,
+  delaysWithoutEnd,
+  storeFindings,
+} from './reconcile.ts'
 import { add, openTwoAccounts } from './tasks-fixture.ts'
 
 test('a search for delays of days reads none of the tasks that wait for less', async () => {
@@ -53,4 +58,18 @@ test('a chunk gets tasks for what has neither outcome nor task, and only if it i
   ])
   await db.pool.query(`delete from tasks; update batches set status = 'paused'`)
   expect(await chunksWithoutTask(db)).toEqual([])
+})
+
+test('of 2,500 findings the first 2,000 are repaired in one round, the others at once in the next', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  // Their order is not that of their names.
+  const found = Array.from({ length: 2_500 }, (_, no) => `bat_a/${2_500 - no}`)
+  const lasting = async (subjects: readonly string[]): Promise<readonly string[]> =>
+    await storeFindings(db, 'chunk_without_task', subjects, 0)
+  // Found by one search only.
+  expect(await lasting(found)).toEqual([])
+  expect(await lasting(found)).toEqual(found.slice(0, 2_000))
+  // Recorded by an earlier search, so that they need not wait for another minute.
+  expect(await lasting(found.slice(2_000))).toEqual(found.slice(2_000))
 })
