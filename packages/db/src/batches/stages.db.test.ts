@@ -63,6 +63,25 @@ test('a stage that another worker has gets no writes of the one that had it befo
   expect(await insertChunks(db, held, [CHUNK])).toBe(true)
 })
 
+test('a canceled batch that is postponed has neither its lease nor the attempt, and is due within the bounds', async () => {
+  await using place = await openTwoAccounts('analyzing')
+  const { db } = place
+  await db.pool.query(`
+    update batches set status = 'canceling', stage_attempts = 3, lease = 5,
+      ats = jsonb_build_object('canceling', now() - case id when 'bat_a' then interval '1 hour' else '1 s' end)`)
+  for (const batchId of ['bat_a', 'bat_b']) {
+    await postponeCanceled(db, { batchId, lease: 5 }, { leastMs: 60_000, mostMs: 120_000 })
+    expect(await renewStage(db, { batchId, lease: 5 }, LEASE_MS)).toBe(false)
+  }
+  const { rows } = await db.pool.query(`
+    select stage_attempts as attempts, round(extract(epoch from lease_until - now()) / 60)::int as minutes
+    from batches order by id`)
+  expect(rows).toEqual([
+    { attempts: 2, minutes: 2 },
+    { attempts: 2, minutes: 1 },
+  ])
+})
+
 test('no stage is claimed and no row stored of a batch that has none, whatever its lease', async () => {
   await using place = await openTwoAccounts()
   const { db } = place

@@ -2,7 +2,7 @@ import { sql, type Updateable } from 'kysely'
 import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
-import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
+import { sqlStates, STAGE_STATES } from './states.ts'
 
 /** A stage to work on: reading the rows, or writing the result. */
 export interface Stage {
@@ -352,6 +352,5 @@ export async function returnStage(
   await sql`
     update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
     where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ${sql.raw(sqlStates(WORKED_STATES))}
   `.execute(queriesOf(db))
 }
