@@ -147,6 +147,19 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   expect(await auditLedger(context.db)).toEqual([])
 })
 
+test('a debit that another process is closing is left to it, and the others are refunded meanwhile', async () => {
+  await using context = await openMeteringContext()
+  const accountId = await context.account()
+  for (const opKey of ['a', 'b']) await context.metering.debit({ accountId, opKey, credits: 10 })
+  const client = await context.db.pool.connect()
+  await client.query('begin')
+  await client.query(`select credit_answered(array[$1], array['a'])`, [accountId])
+  expect(await sweepUnanswered(context.db, -1)).toMatchObject([{ opKey: 'b', given: 10 }])
+  await client.query('commit')
+  client.release()
+  expect(await context.metering.remaining(accountId)).toBe(190)
+})
+
 test('closing a debit twice concurrently has the same result as one after the other', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
@@ -165,6 +178,24 @@ test('closing a debit twice concurrently has the same result as one after the ot
     Array.from({ length: 2 }, () => ({ state: 'answered', given: 0 })),
   )
   expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('debits of several accounts that are closed together have their own results', async () => {
+  await using context = await openMeteringContext()
+  const ids = [await context.account(), await context.account(), await context.account()]
+  const [full, part] = ids.map((accountId) => ({ accountId, opKey: 'a' }))
+  if (full === undefined || part === undefined) throw new Error('there are three accounts')
+  for (const debit of [part, full]) await context.metering.debit({ ...debit, credits: 10 })
+  const { rows } = await context.db.pool.query(
+    `select state, given::int from credit_close($1, array['a', 'a', 'a'], array[99, 4, 99],
+       array['refund', 'give_back', 'refund'], array[null, null, null])`,
+    [ids],
+  )
+  expect(rows).toEqual([
+    { state: 'refunded', given: 10 },
+    { state: 'answered', given: 4 },
+    { state: 'unknown', given: 0 },
+  ])
 })
 
 test('an answer refunds at most the debited credits, packs before allowance', async () => {
@@ -231,6 +262,20 @@ test('a larger plan grants the difference at once, a smaller one starts with the
   expect(await changePlan(context.db, id, 'starter')).toMatchObject({ nextPlan: null, granted: 0 })
   expect(await metering.remaining(id)).toBe(5_000)
   expect(await auditLedger(db)).toEqual([])
+})
+
+test('a plan with as many credits takes effect with the next cycle', async () => {
+  await using context = await openMeteringContext()
+  const id = await context.account('starter')
+  await context.db.pool.query(
+    `update plans set monthly_credits = (select monthly_credits from plans where plan = 'starter')
+     where plan = 'pro'`,
+  )
+  expect(await changePlan(context.db, id, 'pro')).toEqual({
+    plan: 'starter',
+    nextPlan: 'pro',
+    granted: 0,
+  })
 })
 
 test('the ledger rejects changes of its entries', async () => {

@@ -162,6 +162,27 @@ test('falling below the low-credit mark is recorded once a day, whatever the cau
   expect(await take()).toMatchObject([{ accountId: held, available: 5 }])
 })
 
+test('a balance that reaches zero is an event, and not again while it stays there', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  const id = await context.account('free')
+  await db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+     values ('whk_0000000000000001', $1, 'https://example.com', '{credits.exhausted}', '')`,
+    [id],
+  )
+  const countEvents = async () => (await db.pool.query('select from webhook_events')).rowCount
+  await metering.debit({ accountId: id, opKey: 'a', credits: 199 })
+  expect(await countEvents()).toBe(0)
+  await metering.debit({ accountId: id, opKey: 'b', credits: 1 })
+  expect(await countEvents()).toBe(1)
+  // A month of a plan without credits.
+  await db.pool.query('update plans set monthly_credits = 0')
+  await context.age(id, 1)
+  expect(await metering.balance(id)).toMatchObject({ available: 0 })
+  expect(await countEvents()).toBe(1)
+})
+
 test('raising the mark above the balance counts as falling below it, other changes of the mark do not', async () => {
   await using context = await openMeteringContext()
   const { db } = context
