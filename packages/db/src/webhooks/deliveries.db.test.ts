@@ -470,6 +470,38 @@ test('several processes share what is due, and no message is taken twice', async
   expect(taken).toHaveLength(120)
 })
 
+test('no message to a disabled endpoint is taken, and of an account no more than it may have, whether its endpoints fail or not', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const [works, fails, disabled] = [
+    await stage.endpoint(accountId),
+    await stage.endpoint(accountId),
+    await stage.endpoint(accountId),
+  ]
+  await changeWebhook(stage.db, { accountId, id: disabled }, { enabled: false })
+  for (const id of [works, fails, disabled]) await stage.send(id, 3)
+  const taken = async (ofAccount: number): Promise<readonly string[]> => {
+    const due = await stage.take({ ofAccount, failing: [fails], ofFailing: 9 })
+    return due.map(({ endpointId }) => endpointId)
+  }
+  expect(await taken(4)).toHaveLength(4)
+  expect(await taken(9)).toHaveLength(2)
+  expect(await taken(9)).toEqual([])
+})
+
+test('messages that another process has locked delay no others', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 3)
+  const other = await stage.db.pool.connect()
+  await other.query('begin')
+  await other.query(`select from webhook_deliveries where body = 'message 1' for update`)
+  const taken = await stage.take({ most: 2 })
+  await other.query('rollback')
+  other.release()
+  expect(taken.map(({ body }) => body).toSorted()).toEqual(['message 2', 'message 3'])
+})
+
 interface Stage extends AsyncDisposable {
   readonly db: Db
   account(): Promise<string>

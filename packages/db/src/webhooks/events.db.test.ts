@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createAccount } from '../accounts.ts'
-import { openDatabase } from '../database.ts'
+import { openDatabase, type Tx } from '../database.ts'
 import { createDeliveries, noteEvent, takeEvents } from './events.ts'
 
 test('a message that was lost and is made again from its event has the same id', async () => {
@@ -48,6 +48,9 @@ test('an endpoint that was disabled since an event gets no message of it, nor on
     [accountId, await accountOf('other')],
   )
   await noteEvent(db, { accountId, type: 'credits.low', subject: '' })
+  await noteEvent(db, { accountId, type: 'batch.failed', subject: 'bat_1' })
+  const { rowCount } = await db.pool.query('select from webhook_events')
+  expect(rowCount).toBe(1)
   await db.pool.query(
     `update webhook_endpoints set disabled_at = now(), disabled_reason = 'by_request'
      where id = 'whk_0000000000000002'`,
@@ -61,4 +64,22 @@ test('an endpoint that was disabled since an event gets no message of it, nor on
   })
   const { rows } = await db.pool.query('select endpoint_id as id from webhook_deliveries')
   expect(rows).toEqual([{ id: 'whk_0000000000000001' }])
+})
+
+test('events that another process makes messages of are left to it', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const { id: accountId } = await createAccount(db, { email: 'ada@example.com', plan: 'free' })
+  await db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+     values ('whk_0000000000000001', $1, 'https://example.com', '{credits.low}', '')`,
+    [accountId],
+  )
+  for (let n = 0; n < 3; n++) await noteEvent(db, { accountId, type: 'credits.low', subject: '' })
+  const idsIn = async (tx: Tx, most: number) => (await takeEvents(tx, most)).map(({ id }) => id)
+  await db.kysely.transaction().execute(async (tx) => {
+    const first = await idsIn(tx, 2)
+    const rest = await db.kysely.transaction().execute((other) => idsIn(other, 3))
+    expect([...first, ...rest]).toEqual([1, 2, 3])
+  })
 })
