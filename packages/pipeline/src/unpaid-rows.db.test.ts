@@ -83,6 +83,10 @@ test('a batch that is read again is counted once, and refused again if it was re
   expect(await countedToday(harness)).toBe(90)
   expect([await take(120), await take(120)]).toEqual(['over', 'over'])
   expect(await countedToday(harness)).toBe(100)
+  // A lower limit forgets none.
+  const lower = { count: 130, mostPerDay: 50 }
+  expect(await takeUnpaidRows(harness.pipeline.db, stage, lower)).toBe('over')
+  expect(await countedToday(harness)).toBe(100)
   expect(
     await takeUnpaidRows(
       harness.pipeline.db,
