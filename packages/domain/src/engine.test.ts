@@ -301,6 +301,20 @@ test('a denial by the server of a parent zone counts where nothing is delegated'
   expect((await askOne(fixture, 'x.ac.uk')).facts).toMatchObject({ registered: false })
 })
 
+test('a denial by the WHOIS server of a zone below a TLD counts although the name is delegated', async () => {
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('x.ac.uk'),
+    dns: (name, type) =>
+      name === 'whois.nic.ac.uk' && type === 'A'
+        ? { answers: [{ name, type, ttl: 60, data: '127.0.0.1' }] }
+        : undefined,
+    rdap: (_req, res) => sendJson(res, 500, {}),
+    whois: (_line, socket) => socket.end('No match for "x.ac.uk".\n'),
+  })
+  expect((await askOne(fixture, 'x.ac.uk')).facts).toMatchObject({ registered: false })
+  expect(fixture.whoisLines).toEqual(['x.ac.uk'])
+})
+
 test('a record of a lapsed registration counts although its name servers are still delegated', async () => {
   const status = ['pending delete', 'redemption period']
   await using fixture = await startFixtureServers({
@@ -524,6 +538,8 @@ test('names beyond the limit of a registry are postponed until it allows them', 
   const groups: (string | undefined)[] = []
   const answers = await ask(fixture, subjects, {
     lane: 'bulk',
+    // As many throttles as a name has at most, which do not end its wait for a place.
+    states: subjects.map(() => ({ throttles: 10 })),
     answered: (index, _, group) => (groups[index] = group),
   })
   // Answered names have the same group as those that wait for it.
@@ -537,7 +553,7 @@ test('names beyond the limit of a registry are postponed until it allows them', 
     expect(answer).toMatchObject({ group: 'rdap:rdap.test', reason: 'registry_pace', afterMs: 250 })
   }
   const states = later.map((answer) => answer.state)
-  expect(states[0]).toEqual({ throttles: 0 })
+  expect(states[0]).toEqual({ throttles: 10 })
 })
 
 test('when time runs out every name is unknown, with its DNS facts', async () => {

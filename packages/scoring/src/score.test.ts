@@ -124,6 +124,7 @@ describe('what an address and a name look like', () => {
     ['+ann@firm.example', []],
     ['ann@fi+rm.example', []],
     ['x7k2q9w4t1@firm.example', ['random_local']],
+    ['aqwrtpsdfeio@firm.example', ['random_local']],
     ['no address', []],
   ])('the local part of %s has the signals %j', (address, codes) => {
     expect(codesOf({ email: email({ address }) })).toEqual(codes)
