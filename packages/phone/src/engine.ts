@@ -235,8 +235,7 @@ function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames)
   const { connectivity } = verdict
   const alive = connectivity === 'connected' || connectivity === 'absent'
   // Only mobile subscribers have a place in an HLR.
-  const lineType =
-    verdict.lineType ?? (alive && facts.lineType === 'unknown' ? 'mobile' : facts.lineType)
+  const lineType = verdict.lineType ?? (alive ? 'mobile' : facts.lineType)
   const country = verdict.carrierCountry
   return {
     ...facts,

@@ -22,15 +22,21 @@ test.each([
   })
 })
 
-test.each(['+800123456789012', '+999123456789', '+0123456789', '+1', '+4312', '+123456789012345'])(
-  '%s is impossible',
-  (e164) => {
-    expect(readNumbering(tables, e164)).toMatchObject({
-      validity: 'impossible',
-      facts: { valid: false },
-    })
-  },
-)
+test.each([
+  '+800123456789012',
+  '+999123456789',
+  '+0123456789',
+  '+1',
+  '+4312',
+  '+123456789012345',
+  '+4402079460958',
+  '+54111512345678',
+])('%s is impossible', (e164) => {
+  expect(readNumbering(tables, e164)).toMatchObject({
+    validity: 'impossible',
+    facts: { valid: false },
+  })
+})
 
 test('a number of the right length in no range is unused', () => {
   expect(readNumbering(tables, '+447700900123')).toMatchObject({
