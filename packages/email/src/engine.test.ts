@@ -842,12 +842,18 @@ describe('guards', () => {
 describe('what a server allows', () => {
   test('one recipient per transaction if the provider requires it', async () => {
     let most = 0
+    let isOpen = false
     await using smtp = await startSmtp({
       recipient(_address, session) {
         most = Math.max(most, session.recipients)
         return session.recipients > 1
           ? '451 4.5.3 Recipients belong to multiple regions ATTR38'
           : '250 ok'
+      },
+      command(line) {
+        if (line.startsWith('MAIL') && isOpen) return '503 5.5.1 nested MAIL'
+        if (/^(?:MAIL|RSET|EHLO)/.test(line)) isOpen = line.startsWith('MAIL')
+        return undefined
       },
     })
     const host = 'hotmail-com.olc.protection.outlook.com'
@@ -862,6 +868,30 @@ describe('what a server allows', () => {
     )
     expect(new Set(answers.map(brief))).toEqual(new Set(['risky accept_all']))
     expect(most).toBe(1)
+  })
+
+  test('a basic check is one transaction, which ends once', async () => {
+    for (const offers of [['PIPELINING'], ['SIZE']]) {
+      await using smtp = await startSmtp({ ...ORDINARY, offers })
+      await using engine = testEngine(smtp.port, zone)
+      await ask(engine, ['ok@a.test'])
+      await ask(engine, ['nobody@a.test'])
+      const verbs = smtp.lines.map((line) => line.slice(0, 4))
+      expect(verbs.join(' ')).toMatch(
+        /^EHLO MAIL RCPT RSET (?:QUIT EHLO )?MAIL RCPT RSET(?: QUIT)?$/,
+      )
+    }
+  })
+
+  test('a session in which so many names in a row were refused is not used again', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { startConnections: 1, recipientsPerTransaction: 1, refusalsPerSession: 2 },
+    })
+    const subjects = ['no1', 'no2', 'no3', 'no4'].map((local) => `${local}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['undeliverable mailbox_not_found']))
+    expect(count(smtp.lines, 'EHLO')).toBe(2)
   })
 
   test('fewer recipients per transaction if the server accepts no more', async () => {

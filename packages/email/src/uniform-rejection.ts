@@ -44,9 +44,7 @@ export function createUniformRejection(now: () => number): UniformRejection {
   }
   return {
     accepted(group) {
-      const watch = watchOf(group)
-      watch.acceptedMs = now()
-      watch.words.clear()
+      watchOf(group).acceptedMs = now()
     },
     refused(group, address, words) {
       const watch = watchOf(group)
