@@ -41,6 +41,14 @@ test('a failure is refilled after its time', async () => {
   expect(failedKeys.reserve('a')).toBeDefined()
 })
 
+test('an address may never fail more often than in a minute, however long it was quiet', async () => {
+  const { failedKeys, pass } = failures()
+  await failedKeys.take('a')
+  pass(600_000)
+  const reserved = [1, 2, 3, 4].map(() => failedKeys.reserve('a') !== undefined)
+  expect(reserved).toEqual([true, true, true, false])
+})
+
 test('failures counted by another process are known once a further one is refused', async () => {
   let time = 0
   const now = (): number => time

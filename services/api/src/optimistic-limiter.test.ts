@@ -87,6 +87,74 @@ test('a state older than a second is not used', async () => {
   expect(shared.travelling).toHaveLength(1)
 })
 
+/** A limiter over a shared one that records what it is asked for, and refuses some. */
+function recorded(refuses: (at: number) => boolean) {
+  const asked: number[] = []
+  let timeMs = 0
+  const take = async (_key: string, count: number): Promise<Grant> => {
+    asked.push(count)
+    const refused = refuses(asked.length)
+    return refused
+      ? { granted: false, retryMs: 1, remaining: 0 }
+      : { granted: true, remaining: RATE.burst - count }
+  }
+  const never = new Promise<void>(() => undefined)
+  const limiter = createOptimisticLimiter({ take }, fail, {
+    now: () => timeMs,
+    rest: () => never,
+  })
+  const grants = async (count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1) await limiter.take('a', 1, RATE)
+  }
+  return { limiter, asked, grants, pass: (ms: number) => (timeMs += ms) }
+}
+
+test('grants whose report was refused are reported with the next', async () => {
+  const { limiter, asked, grants } = recorded((at) => at === 2)
+  await grants(11)
+  await limiter.take('a', 60, RATE)
+  await limiter.take('a', 1, RATE)
+  expect(asked).toEqual([1, 70, 11])
+})
+
+test('no more than half a burst is granted without a report, however much is refilled', async () => {
+  const { asked, grants, pass } = recorded(() => false)
+  await grants(40)
+  pass(900)
+  await grants(12)
+  expect(asked).toEqual([1, 51])
+})
+
+test('the shared limiter is never asked for more than a burst', async () => {
+  const { limiter, asked, grants } = recorded(() => false)
+  await grants(11)
+  await limiter.take('a', 95, RATE)
+  expect(asked).toEqual([1, 100])
+})
+
+test('nothing is reported without grants', async () => {
+  const shared = slowLimiter(() => 0)
+  let rests = 0
+  const rest = async (): Promise<void> => {
+    rests += 1
+    await turn()
+  }
+  const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest })
+  for (let at = 0; at < 3; at += 1) {
+    const asked = limiter.take('a', 1, RATE)
+    await turn()
+    await shared.arrive()
+    await asked
+  }
+  for (let at = 0; at < 10; at += 1) {
+    await turn()
+    await shared.arrive()
+  }
+  const before = rests
+  for (let at = 0; at < 10; at += 1) await turn()
+  expect([before > 0, rests]).toEqual([true, before])
+})
+
 test('several processes together exceed a limit by half a burst each at most', async () => {
   await fc.assert(
     fc.asyncProperty(
