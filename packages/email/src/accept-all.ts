@@ -71,7 +71,7 @@ export function probeAcceptAll(
 function acceptAllOf(reply: Reply, provider: string, recipient: NamedRecipient): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
   const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider, recipient })
-  return reply.code >= 500 && meaning.party !== 'rate' && !meaning.retry ? 'no' : 'unknown'
+  return reply.code >= 500 && !meaning.retry ? 'no' : 'unknown'
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { classifyReply, enhancedOf } from './classify.ts'
+import { classifyReply, enhancedOf, isVague } from './classify.ts'
 import { ORDINARY_PROVIDER, PROVIDERS, providerOf } from './providers.ts'
 
 describe('classifyReply', () => {
@@ -73,6 +73,28 @@ describe('classifyReply', () => {
     expect(classified.reason).toBe('mailbox_not_found')
   })
 
+  test.each([
+    ['rate limit exceeded: user unknown', 'limit'],
+    ['Mailbox spamhaus unavailable: user unknown', 'spamhaus'],
+  ])('what only the name of the mailbox says in "%s" is not said', (text, local) => {
+    const reply = { phase: 'rcpt', provider: '', code: 550, text } as const
+    const recipient = { local, domain: 'a.test' }
+    expect(classifyReply(reply).party).not.toBe('mailbox')
+    expect(classifyReply({ ...reply, recipient }).reason).toBe('mailbox_not_found')
+  })
+
+  test.each([
+    ['5.7.1 rejected by policy', true],
+    ['5.7.1 Requested action not taken', true],
+    ['message rejected: spam content', true],
+    ['SPF check failed', true],
+    ['listed at zen.spamhaus.org', false],
+    ['5.7.606 Access denied, banned sending IP', false],
+  ])('the refusal "%s" may also be about the domain: %s', (text, vague) => {
+    const refusal = classifyReply({ phase: 'rcpt', provider: '', code: 550, text })
+    expect([refusal.party, isVague(refusal)]).toEqual(['us', vague])
+  })
+
   test('250 and 251 are acceptance, 252 proves nothing', () => {
     const reasons = [250, 251, 252].map(
       (code) => classifyReply({ phase: 'rcpt', provider: '', code, text: 'ok' }).reason,
@@ -87,6 +109,13 @@ describe('classifyReply', () => {
     ['greylisted, wait 2 hours', 7200],
     ['greylisted; retry-after: 90', 90],
     ['greylisted', null],
+    ['greylisted, retry in 12 hours', 43_200],
+    ['greylisted, retry in 13 hours', null],
+    ['greylisted, retry in 0 seconds', null],
+    ['greylisted, retry in 12:00:00', 43_200],
+    ['greylisted, retry in 12:00:01', null],
+    ['greylisted, retry in 00:00:00', null],
+    ['mailbox busy since 10:11:12', null],
   ])('the wait in "%s" is %s seconds', (text, seconds) => {
     expect(classifyReply({ phase: 'rcpt', provider: '', code: 450, text }).retrySeconds).toBe(
       seconds,
