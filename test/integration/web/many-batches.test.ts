@@ -1,7 +1,7 @@
 import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { faultsOfPage, ONE_VIEW, settle, widthFaults } from '../axe.ts'
+import { faultsOfPage, ONE_VIEW, settle, untilRepainted, widthFaults } from '../axe.ts'
 import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import { addManyBatches, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../many-batches.ts'
 import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
@@ -76,6 +76,22 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
     const total = new Intl.NumberFormat('en-US').format(ROWS)
     await expect.poll(() => page.locator('main').textContent()).toContain(`of ${total} rows`)
     expect(exceptMissingRows(window.faults)).toEqual([])
+  })
+
+  test('a row of the list of batches is shown whole in a window of any width', async () => {
+    await page.goto('/app/batches')
+    await settle(page, 'Batches')
+    const hidden: string[] = []
+    for (const width of [320, 640, 768, 900, 1_024, 1_280]) {
+      await page.setViewportSize({ width, height: 800 })
+      await untilRepainted(page)
+      const px = await page.evaluate<number>(`(() => {
+        const { scrollWidth, clientWidth } = document.querySelector('.table-box')
+        return scrollWidth - clientWidth
+      })()`)
+      if (px > 0) hidden.push(`${width}: ${px} px`)
+    }
+    expect(hidden).toEqual([])
   })
 
   test('on a slow network each page shows its heading at once, and its layout does not shift later', async () => {

@@ -7,8 +7,8 @@ export interface Column<T> {
   readonly isNumber?: boolean
   readonly isTight?: boolean
   /**
-   * Position in the compact layout of a row; tables that define it use that layout on narrow
-   * screens.
+   * Position in the compact layout of a row; tables that define it use that layout where there is
+   * little room.
    */
   readonly narrow?: NarrowPlace
 }
@@ -21,6 +21,8 @@ type NarrowPlace = 'head' | 'mark' | 'line' | 'foot'
 
 /** With more columns than this, narrow screens show a row as a list of its cells. */
 const STACKED_FROM = 3
+/** With more columns than this, a table needs about half as much room again. */
+const MANY_FROM = 5
 
 /** A table, which scrolls horizontally if it is wider than the page, also by keyboard. */
 export function Table<T>({
@@ -45,7 +47,13 @@ export function Table<T>({
 }): JSX.Element {
   return (
     // A region that scrolls must be reached by keyboard.
-    <div class="table-box" role="region" aria-label={caption} aria-busy={isBusy} tabIndex={0}>
+    <div
+      class={columns.length > MANY_FROM ? 'table-box many' : 'table-box'}
+      role="region"
+      aria-label={caption}
+      aria-busy={isBusy}
+      tabIndex={0}
+    >
       <table class={formOf(columns, isStacked)}>
         <caption class="unseen">{caption}</caption>
         <thead>
