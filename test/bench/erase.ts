@@ -7,7 +7,7 @@ import type { ErasureView } from '@plumbline/contract/erasure'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
-import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
+import { uploadBatch, waitForRows, writeContacts } from './upload.ts'
 
 /**
  * Stored rows: one batch that was checked, and batches with its outcomes, each with the same rows.
@@ -71,19 +71,12 @@ function secondsFor(rows: number): number {
 
 async function keepRows(service: TestService, account: Account, list: string): Promise<void> {
   const first = await uploadBatch(service, account, list, 'contact-intel')
-  await ended(service, account, first.id)
+  await waitForRows(service, account, first.id, RECORDS, POLL_MS)
   for (let at = 1; at < BATCHES; at++) {
     const path = `/v1/batches/${first.id}/rescore`
     // Safe because the service answers batches in the shape of its contract.
     const view = (await (await service.call(account.liveKey, 'POST', path, {})).json()) as BatchView
-    await ended(service, account, view.id)
-  }
-}
-
-async function ended(service: TestService, account: Account, id: string): Promise<void> {
-  const { status, rows } = await waitForEnd(service, account, id, POLL_MS)
-  if (status !== 'completed' || rows.done !== RECORDS) {
-    throw new Error(`a batch ended as ${status} with ${rows.done} rows`)
+    await waitForRows(service, account, view.id, RECORDS, POLL_MS)
   }
 }
 

@@ -8,7 +8,7 @@ import { processorSeconds } from './processor-seconds.ts'
 import { atLeast, atMost, type Figure } from './figure.ts'
 import { makeIpLists } from './ip-lists.ts'
 import { startPostgres } from './servers.ts'
-import { uploadBatch, waitForEnd } from './upload.ts'
+import { uploadBatch, waitForEnd, waitForRows } from './upload.ts'
 
 const ADDRESSES = 1_000_000
 const WARM_UP = 50_000
@@ -90,10 +90,7 @@ async function measure(
   const busySeconds = await processorSeconds(worker)
   const startMs = performance.now()
   const { id } = await uploadBatch(service, account, list, 'ip')
-  const batch = await waitForEnd(service, account, id, 100)
-  if (batch.status !== 'completed' || batch.rows.done !== ADDRESSES) {
-    throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
-  }
+  await waitForRows(service, account, id, ADDRESSES, 100)
   return {
     seconds: (performance.now() - startMs) / 1000,
     workerSeconds: (await processorSeconds(worker)) - busySeconds,

@@ -6,7 +6,7 @@ import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { onBothBackends } from './servers.ts'
-import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
+import { uploadBatch, waitForRows, writeContacts } from './upload.ts'
 
 const RECORDS = 1_000_000
 const MOST_MEGABYTES = 180
@@ -31,8 +31,7 @@ export async function run(): Promise<readonly Figure[]> {
     await using service = await startService(options)
     const account = await service.account({ credits: RECORDS })
     const { id } = await uploadBatch(service, account, list, 'email')
-    const batch = await waitForEnd(service, account, id, 250)
-    if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+    await waitForRows(service, account, id, RECORDS, 250)
     return (await peaks(service)).map(({ name, megabytes }) =>
       bounded({ name: `memory: peak of ${name}`, backend, unit: 'MB' }, megabytes, MOST_MEGABYTES),
     )

@@ -50,6 +50,19 @@ export async function waitForEnd(
   }
 }
 
+/** Waits until a batch is completed. @throws if it ends otherwise, or without this many rows */
+export async function waitForRows(
+  service: TestService,
+  account: Account,
+  id: string,
+  rowCount: number,
+  everyMs?: number,
+): Promise<BatchView> {
+  const batch = await waitForEnd(service, account, id, everyMs)
+  if (batch.status === 'completed' && batch.rows.done === rowCount) return batch
+  throw new Error(`a batch ended as ${batch.status} with ${batch.rows.done} of ${rowCount} rows`)
+}
+
 /** Safe because the service answers batches in the shape of its contract. */
 async function viewOf(response: Response): Promise<BatchView> {
   return (await response.json()) as BatchView

@@ -6,7 +6,7 @@ import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
-import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
+import { uploadBatch, waitForRows, writeContacts } from './upload.ts'
 
 const RECORDS = 200_000
 const MOST_SECONDS = 15
@@ -26,8 +26,7 @@ export async function run(): Promise<readonly Figure[]> {
   })
   const account = await service.account({ credits: RECORDS })
   const { id } = await uploadBatch(service, account, list, 'email')
-  const batch = await waitForEnd(service, account, id, 250)
-  if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+  await waitForRows(service, account, id, RECORDS, 250)
   const startMs = performance.now()
   const bytes = await download(service, account, id)
   const seconds = (performance.now() - startMs) / 1000
