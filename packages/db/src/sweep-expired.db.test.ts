@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db, type DbSession } from './database.ts'
-import { sweepExpired, sweepLongStored } from './sweep-expired.ts'
+import { sweepExpired, sweepFormerMailboxes, sweepLongStored } from './sweep-expired.ts'
 
 test('everything that has expired is deleted, however much it is, and nothing else', async () => {
   await using database = await createTestDatabase()
@@ -72,6 +72,46 @@ test('what was written before the clock was set back is due now, and nothing tha
     'f1',
     'k1',
   ])
+})
+
+test('a sweep of each minute reads neither all accounts nor endpoints for which nothing waits', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await db.pool.query(`
+    insert into accounts (id, email, plan, status, status_at)
+      select 'acc_' || n, 'a@b.example', 'free', 'closed', now() - interval '90 days'
+      from generate_series(1, 500) n;
+    insert into free_mailboxes (digest, account_id) values ('former', 'acc_1'), ('other', 'acc_x');
+    insert into webhook_endpoints (id, account_id, url, events, secret)
+      select 'whk_' || lpad(n::text, 16, '0'), 'acc_1', 'https://a.example', '{batch.completed}', 's'
+      from generate_series(1, 500) n;
+    insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body, due_at)
+      select 'dlv_' || lpad(n::text, 16, '0'), 'whk_0000000000000007', 'msg_1', 'batch.completed', '',
+        '', now()
+      from generate_series(1, 3) n`)
+  await db.pool.query('vacuum analyze')
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    // Safe because only `query` is called.
+    await sweepLongStored(
+      { ...db, pool: client as unknown as Db['pool'] },
+      new AbortController().signal,
+    )
+    const { rows } = await client.query<{ table: string; read: number }>(`
+      select relname as table, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
+      from pg_stat_xact_user_tables where relname in ('accounts', 'webhook_endpoints')
+      order by relname`)
+    expect(rows).toEqual([
+      { table: 'accounts', read: 0 },
+      { table: 'webhook_endpoints', read: 0 },
+    ])
+  } finally {
+    client.release(true)
+  }
+  await sweepFormerMailboxes(db, new AbortController().signal)
+  const { rows } = await db.pool.query('select digest from free_mailboxes')
+  expect(rows).toEqual([{ digest: 'other' }])
 })
 
 test('a sweep reads no sessions but those that have ended', async () => {

@@ -25,7 +25,7 @@ export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
 
 /**
  * As `sweepExpired`, for data that is stored for days, to be run less often: budgets of past days,
- * invitations, free-credit records, old webhook messages, records of mails and stray files. Messages
+ * invitations, old webhook messages, records of mails and stray files. Messages
  * beyond those that may wait for an endpoint fail.
  */
 export async function sweepLongStored(db: Db, signal: AbortSignal): Promise<void> {
@@ -65,6 +65,18 @@ export async function sweepIdleSessions(db: Db, signal: AbortSignal): Promise<vo
      select ctid from sessions where used_at < now() - interval '${SESSION_IDLE_DAYS} days 1 hour'
       limit $1 for update skip locked))`
   await runAll(db, [idle], signal)
+}
+
+/**
+ * As `sweepExpired`, for the records of mailboxes whose account was closed long ago. Reads all of
+ * them, and all closed accounts, so it is run rarely.
+ */
+export async function sweepFormerMailboxes(db: Db, signal: AbortSignal): Promise<void> {
+  const former = `delete from free_mailboxes where ctid = any(array(
+     select f.ctid from free_mailboxes f join accounts a on a.id = f.account_id
+      where a.status = 'closed' and a.status_at <= now() - interval '${FREE_MAILBOX_DAYS} days'
+      limit $1 for update of f skip locked))`
+  await runAll(db, [former], signal)
 }
 
 async function runAll(db: Db, statements: readonly string[], signal: AbortSignal): Promise<void> {
@@ -136,26 +148,31 @@ const FOR_DAYS = [
       limit $1 for update skip locked))`,
   `delete from invitations where ctid = any(array(
      select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from free_mailboxes where ctid = any(array(
-     select f.ctid from free_mailboxes f join accounts a on a.id = f.account_id
-      where a.status = 'closed' and a.status_at <= now() - interval '${FREE_MAILBOX_DAYS} days'
-      limit $1 for update of f skip locked))`,
   `delete from mails_told where ctid = any(array(
      select ctid from mails_told where told_at < now() - interval '90 days'
       limit $1 for update skip locked))`,
   `delete from webhook_deliveries where ctid = any(array(
      select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
       limit $1 for update skip locked))`,
-  // Those that are due first have waited longest; under way and tried ones are due later.
+  // Those that are due first have waited longest; under way and tried ones are due later. Of each
+  // endpoint for which something waits one index entry is read, of others none.
   `update webhook_deliveries set status = 'failed',
      error = 'Too many messages waited for the endpoint; newer ones took the place of this one.'
    where ctid = any(array(
-     select d.ctid from webhook_endpoints e, lateral (
-       select due_at from webhook_deliveries where endpoint_id = e.id and status = 'pending'
+     with recursive waiting as (
+       (select endpoint_id as id from webhook_deliveries
+        where status = 'pending' order by endpoint_id limit 1)
+       union all
+       select next.* from waiting w, lateral (
+         select endpoint_id from webhook_deliveries
+         where status = 'pending' and endpoint_id > w.id order by endpoint_id limit 1) next
+     )
+     select d.ctid from waiting w, lateral (
+       select due_at from webhook_deliveries where endpoint_id = w.id and status = 'pending'
        order by due_at desc offset ${WEBHOOK_PENDING_MAX} limit 1
      ) surplus, lateral (
        select ctid from webhook_deliveries
-       where endpoint_id = e.id and status = 'pending' and due_at <= surplus.due_at
+       where endpoint_id = w.id and status = 'pending' and due_at <= surplus.due_at
        limit $1 for update skip locked
      ) d limit $1))`,
   // Removed from the store by other means; a file that still exists is recorded again.

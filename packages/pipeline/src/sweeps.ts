@@ -4,6 +4,7 @@ import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepAccountless } from '@plumbline/db/people/sweep-accountless'
 import {
   sweepExpired,
+  sweepFormerMailboxes,
   sweepIdleSessions,
   sweepLongStored,
   sweepSurplusMessages,
@@ -26,8 +27,8 @@ const FILES_EVERY_MS = 30 * 60_000
 const LONG_STORED_EVERY_MS = 60_000
 
 /**
- * Milliseconds between two searches for webhook messages beyond those that are kept, and for
- * sessions without use.
+ * Milliseconds between two searches for webhook messages beyond those that are kept, for sessions
+ * without use, and for records of mailboxes whose accounts were closed long ago.
  */
 const SURPLUS_EVERY_MS = 30 * 60_000
 
@@ -111,6 +112,7 @@ export async function runSweeps(
       SURPLUS_EVERY_MS,
       ['surplus webhook messages', () => sweepSurplusMessages(db, signal)],
       ['idle sessions', () => sweepIdleSessions(db, signal)],
+      ['former mailboxes', () => sweepFormerMailboxes(db, signal)],
     ),
     every(AUDIT_POLL_MS, ['ledger audit', () => auditAndLog(pipeline, signal)]),
   ])

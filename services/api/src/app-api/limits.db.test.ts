@@ -2,7 +2,7 @@ import { createAccount } from '@plumbline/db/accounts'
 import { inTransaction } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
-import { sweepLongStored } from '@plumbline/db/sweep-expired'
+import { sweepFormerMailboxes } from '@plumbline/db/sweep-expired'
 import { closeAccount } from '@plumbline/metering/administer'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
@@ -224,7 +224,7 @@ test('the sweep deletes the record of a mailbox a month after its account, not b
   const open = await noted(null)
   const lately = await noted(30)
   await noted(32)
-  await sweepLongStored(api.db, AbortSignal.timeout(60_000))
+  await sweepFormerMailboxes(api.db, AbortSignal.timeout(60_000))
   const { rows } = await api.db.pool.query<{ account_id: string }>(
     'select account_id from free_mailboxes',
   )
