@@ -927,6 +927,21 @@ describe('what a server allows', () => {
     expect(smtp.lines).toContain('RCPT TO:<zoë@a.test>')
   })
 
+  test('a server that closes before any reply is tried twice for all names together', async () => {
+    await using smtp = await startSmtp({
+      command(line, session) {
+        if (!line.startsWith('MAIL')) return undefined
+        session.socket.destroy()
+        return null
+      },
+    })
+    await using engine = testEngine(smtp.port, zone, { limits: { startConnections: 1 } })
+    const subjects = Array.from({ length: 6 }, (_, n) => `ok${n}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['unknown protocol_error']))
+    expect(count(smtp.lines, 'EHLO')).toBe(2)
+  })
+
   test('a broken session is reopened once', async () => {
     let sessions = 0
     await using smtp = await startSmtp({
