@@ -46,7 +46,12 @@ test('a registered, healthy name is answered with every fact', async () => {
   expect(evidence).toMatchObject({
     registrable: 'good.com',
     registration: { source: 'rdap', server: 'rdap.test' },
-    dns: { delegation: 'ok', name_server_checks: ['ns.good.com authoritative'] },
+    dns: {
+      delegation: 'ok',
+      name_server_checks: ['ns.good.com authoritative'],
+      mx: ['10 mx.good.com'],
+      null_mx: false,
+    },
     mail: { spf_valid: true, dmarc_policy: 'reject', dmarc_domain: 'good.com' },
   })
   expect(fixture.whoisLines).toEqual([])

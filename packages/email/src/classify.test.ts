@@ -122,6 +122,12 @@ describe('classifyReply', () => {
     )
   })
 
+  test('a greylisting names its wait under a permanent code, too', () => {
+    const text = 'Greylisted, try again in 300 seconds'
+    const reply = classifyReply({ phase: 'rcpt', provider: '', code: 550, text })
+    expect([reply.reason, reply.retrySeconds]).toEqual(['greylisted', 300])
+  })
+
   test('a reply that no rule matches is unknown', () => {
     const classified = classifyReply({
       phase: 'rcpt',

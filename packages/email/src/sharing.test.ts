@@ -50,6 +50,25 @@ test('a cached outcome shows its exact time to the account that found it out, an
   expect(JSON.stringify(anothers)).not.toMatch(/12:34|08DE28F5F7|first/)
 })
 
+test('a domain fact that two accounts found out together shows the day only to both', async () => {
+  await using smtp = await startSmtp({})
+  let nowMs = NOON
+  const memory = processMemory(() => nowMs)
+  await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+  const more = { ...EXTENDED, lane: 'bulk' } as const
+  await Promise.all([
+    outcomeFor(engine, 'one@a.test', 'first', more),
+    outcomeFor(engine, 'two@a.test', 'second', more),
+  ])
+  expect(smtp.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(1)
+  nowMs += 60_000
+  for (const account of ['first', 'second']) {
+    await outcomeFor(engine, `of-${account}@a.test`, account)
+    const again = await outcomeFor(engine, `of-${account}@a.test`, account)
+    expect(again).toMatchObject({ cached: true, checkedAt: '2026-11-01T00:00:00.000Z' })
+  }
+})
+
 test("a result based on another account's domain fact shows the day only, cached or fresh", async () => {
   await using smtp = await startSmtp({})
   let nowMs = NOON
