@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from './ascii-digits.ts'
 import { cellText, isNoValue } from './subject.ts'
+import { wrappedAddress } from './wrapped-address.ts'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
 const PHONE =
@@ -27,7 +28,7 @@ export function cellKind(whole: string): CellKind {
   const cell = cellText(whole)
   if (isNoValue(cell)) return 'empty'
   if (cell.length > 320) return 'text'
-  if (EMAIL.test(cell)) return 'email'
+  if (EMAIL.test(cell) || wrappedAddress(cell) !== undefined) return 'email'
   if (isIP(cell) !== 0) return 'ip'
   const typed = inAsciiDigits(cell)
   if (DATE.test(typed)) return 'date'

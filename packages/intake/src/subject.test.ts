@@ -196,6 +196,63 @@ it('of several values in a cell the first is read, and the others are reported',
   expect(email('a@b.example ::: c@d.example').subject).toBe('a@b.example')
 })
 
+it.each([
+  'mailto:ann@b.example',
+  'MAILTO:ann@b.example?subject=Hello, you',
+  'Ann Lee <ann@b.example>',
+  '"Lee, Ann" <ann@b.example>',
+  'Lee, Ann < mailto:ann@b.example >',
+  "'ann@b.example' <Ann@b.example>",
+  '<ann@b.example>',
+  '"ann@b.example"',
+  "'ann@b.example'",
+  '\u201cann@b.example\u201d',
+  'ann@b.example,',
+  'ann@b.example; ',
+])('the address in %j is read, and the result says so', (cell) => {
+  const reading = cellReaders(undefined).email(cell.trim())
+  expect(keyOf(reading)?.toLowerCase()).toBe('ann@b.example')
+  expect(reading).toMatchObject({ note: 'holds more than the address that was checked' })
+})
+
+it.each([
+  'ann@b.example;bob@c.example',
+  'ann@b.example, Bob <bob@c.example>',
+  'Ann <ann@b.example>; Bob <bob@c.example>;',
+])('of the addresses in %j the first is read', (cell) => {
+  expect(cellReaders(undefined).email(cell)).toEqual({
+    subject: 'ann@b.example',
+    note: 'holds 2 values, of which the first was checked',
+  })
+})
+
+it.each([
+  'ann@b.example.',
+  'ann@b.example (work)',
+  'x,y@z.example',
+  '"a;b@c.example"@d.example',
+  '"x@y.example <ann"@b.example',
+  'bob@c.example <ann@b.example>',
+  'Ann <ann@localhost>',
+  'Ann <ann@[192.0.2.1]>',
+  'Ann <ann@b.example> work',
+  'ann@b.example; by post',
+  "o'neil@b.example",
+  'ann@firma.\u0440\u0444',
+])('%j is checked as it stands', (cell) => {
+  const reading = cellReaders(undefined).email(cell)
+  expect([reading.subject, 'note' in reading]).toEqual([cell, false])
+})
+
+it('a long cell of signs is read in little time', () => {
+  const { email } = cellReaders(undefined)
+  const startedMs = performance.now()
+  for (const part of ['<', '< ', '>', '"', ';', 'a@', 'a.', 'mailto:', ' ']) {
+    for (const end of ['>', ';', '@', 'x']) email(part.repeat(900 / part.length) + end)
+  }
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+})
+
 it(
   'no cell makes a reader throw, and reading its result again gives the same',
   { timeout: 30_000 },
@@ -219,6 +276,12 @@ it(
       '\0',
       '::: ',
       '(',
+      '<',
+      '>',
+      ';',
+      'a@b.cc',
+      '"',
+      'mailto:',
     )
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: part, maxLength: 30 }))
     fc.assert(

@@ -5,6 +5,7 @@ import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import { inAsciiDigits } from './ascii-digits.ts'
+import { wrappedAddress } from './wrapped-address.ts'
 
 /** The subject in a cell, or why it cannot be read. */
 export type Reading =
@@ -79,7 +80,7 @@ export type CellReader = (text: string) => Reading
  */
 export function cellReaders(defaultCountry: string | undefined): Record<Check, CellReader> {
   return {
-    email: (text) => read(text, readEmail),
+    email: (text) => read(text, readEmailCell),
     phone: (text) => read(text, (cell) => readPhone(cell, defaultCountry)),
     ip: (text) => read(text, readIp),
     domain: (text) => read(text, readDomain),
@@ -94,6 +95,15 @@ function read(text: string, reader: CellReader): Reading {
   return first.subject === undefined
     ? first
     : { ...first, note: `holds ${values.length} values, of which the first was checked` }
+}
+
+/** The address in a cell, also with a name, `mailto:` or quotes around it. */
+function readEmailCell(text: string): Reading {
+  const wrapped = wrappedAddress(text)
+  const reading = readEmail(wrapped?.address ?? text)
+  return wrapped === undefined || reading.subject === undefined
+    ? reading
+    : { ...reading, note: wrapped.note }
 }
 
 /**
