@@ -49,6 +49,10 @@ export const NAMES: Readonly<Record<Check, NameRules>> = {
         /^(?:correo(?: electronico)?|direccion de correo(?: electronico)?|courriel|adresse (?:de )?(?:messagerie|courriel|mail|electronique)|mailadresse|emailadresse|indirizzo (?:email|(?:di )?posta elettronica)|posta elettronica|epost(?: ?adresse)?|e post(?:adress)?|sahkoposti|endereco de email|adres email|email adres|email adresse|メール(?:アドレス)?|电子邮件|邮箱|電子メール|почта|эл почта|электронная почта)$/,
         0.95,
       ],
+      [
+        /^(?:(?:ال)?بريد (?:ال)?[إا]لكتروني|البريد|(?:ال)?[إا]يميل|ایمیل|پست الکترونیکی|אימייל|דוא ל|דואר אלקטרוני|이메일(?: ?주소)?|e ?メール(?:アドレス)?|メアド|电子邮箱|电邮|郵箱|電子郵件|電郵|e posta(?: adresi)?|ηλεκτρονικο ταχυδρομειο|електронна пошта)$/,
+        0.95,
+      ],
       [/^email (?:address )?[2-9]( value| address)?$/, 0.7],
     ],
   },
@@ -65,6 +69,14 @@ export const NAMES: Readonly<Record<Check, NameRules>> = {
       ],
       [
         /^(?:phone|phone number|telephone|telephone number|tel|tel no|tel number|phone no|ph|ph no|contact no|primary phone|main phone|contact phone|contact number|telefon|telefonnummer|telefono|telefone|numero de telephone|numero de telefono|puhelin|telefoon|telefoonnummer|電話(?:番号)?|电话|手机(?:号码?)?|телефон|number e 164|e 164)$/,
+        0.98,
+      ],
+      [
+        /^(?:(?:رقم )?(?:ال)?(?:جوال|موبايل|محمول)|تلفن همراه|(?:شماره )?موبایل|(?:טלפון )?נייד|휴대폰(?: ?번호)?|휴대전화(?: ?번호)?|핸드폰|携帯(?:電話)?(?:番号)?|移动电话|手機(?:號碼)?|κινητο|cep (?:telefonu|tel)|telemovel|мобильныи(?: телефон)?)$/,
+        1,
+      ],
+      [
+        /^(?:(?:رقم )?(?:ال)?(?:هاتف|تليفون)|(?:شماره )?تلفن|(?:מספר )?טלפון|전화(?: ?번호)?|联系电话|電話號碼|τηλεφωνο|telefon numarasi|(?:so )?đien thoai|номер телефона)$/,
         0.98,
       ],
       [/^phone 1 (?:value|number)$|^(?:phone|telephone|tel)(?: number)? 1$|^phone value$/, 0.97],

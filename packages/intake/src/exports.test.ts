@@ -67,6 +67,30 @@ describe('lines above a header', () => {
   })
 })
 
+describe('columns of numbers without a plus are found by their names', () => {
+  it.each([
+    'البريد الإلكتروني,رقم الهاتف',
+    'الإيميل,الجوال',
+    'ایمیل,تلفن همراه',
+    'אימייל,טלפון נייד',
+    '이메일,휴대폰 번호',
+    'Eメール,携帯電話番号',
+    '電子郵件,手機號碼',
+    'Ηλεκτρονικό ταχυδρομείο,Κινητό',
+    'E-posta,Cep telefonu',
+    'E-posta adresi,Telefon numarası',
+    'E-mail,Telemóvel',
+    'Email,Số điện thoại',
+    'Электронная почта,Мобильный телефон',
+  ])('%s', async (header) => {
+    const { file, rows } = await readBytes(`${header}\na@b.example,442079460958\n`, {
+      product: 'contact-intel',
+    })
+    expect(file.mapping).toMatchObject({ email: { column: 0 }, phone: { column: 1 } })
+    expect(rows[0]?.subjects.phone).toBe('+442079460958')
+  })
+})
+
 describe('columns of exports', () => {
   it.each([...CRM_EXPORTS, ...MAILING_EXPORTS, ...SHOP_EXPORTS])('$name', async (known) => {
     const { file, rows } = await readBytes(`${known.header}\n${known.row}\n`, {
