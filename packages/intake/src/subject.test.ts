@@ -187,6 +187,16 @@ it.each([
   expect(cellText(cell)).toBe(text)
 })
 
+it('a number whose last digits a spreadsheet may have lost is read, and the result says so', () => {
+  const { phone } = cellReaders('GB')
+  expect(phone('447912000000')).toEqual({
+    subject: '+447912000000',
+    note: 'ends in zeros, as one does that a spreadsheet has rounded',
+  })
+  expect(phone('+447912000000')).toEqual({ subject: '+447912000000' })
+  expect(phone('447912000001')).toEqual({ subject: '+447912000001' })
+})
+
 it('of several values in a cell the first is read, and the others are reported', () => {
   const { phone, email } = cellReaders('GB')
   expect(phone('020 7946 0958 ::: 020 7946 0959')).toEqual({

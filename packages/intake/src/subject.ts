@@ -81,7 +81,7 @@ export type CellReader = (text: string) => Reading
 export function cellReaders(defaultCountry: string | undefined): Record<Check, CellReader> {
   return {
     email: (text) => read(text, readEmailCell),
-    phone: (text) => read(text, (cell) => readPhone(cell, defaultCountry)),
+    phone: (text) => read(text, (cell) => withDoubt(readPhone(cell, defaultCountry), cell)),
     ip: (text) => read(text, readIp),
     domain: (text) => read(text, readDomain),
   }
@@ -95,6 +95,15 @@ function read(text: string, reader: CellReader): Reading {
   return first.subject === undefined
     ? first
     : { ...first, note: `holds ${values.length} values, of which the first was checked` }
+}
+
+/** A number without a plus whose last six digits a spreadsheet may have lost: `4.47912E+11`. */
+const MAY_BE_ROUNDED = /^[1-9]\d{4,8}000000$/
+
+function withDoubt(reading: Reading, text: string): Reading {
+  if (!text.endsWith('000000') || !MAY_BE_ROUNDED.test(text)) return reading
+  if (reading.subject === undefined) return reading
+  return { ...reading, note: 'ends in zeros, as one does that a spreadsheet has rounded' }
 }
 
 /** The address in a cell, also with a name, `mailto:` or quotes around it. */
