@@ -229,6 +229,44 @@ test.each([
   },
 )
 
+test('small: none of a suspended account; waiting: none of a paused batch', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  const [ofA, ofB] = [await add(db), await add(db, { account: 'b' })]
+  const small = async () => {
+    const { rows } = await db.pool.query<{ id: number }>(
+      `select task as id from small_tasks('email', 9, array[]::text[])`,
+    )
+    return idsOf(rows).toSorted()
+  }
+  expect(await small()).toEqual([ofA, ofB])
+  await db.pool.query(`update accounts set status = 'suspended' where id = 'a'`)
+  expect(await small()).toEqual([ofB])
+  const waiting = await add(db, { account: 'b', group: 'mx:a', due: -1 })
+  await db.pool.query(`
+    insert into task_groups (check_kind, group_key, next_at) values ('email', 'mx:a', now())`)
+  expect(idsOf(await run(db, 'waiting'))).toEqual([waiting])
+  await db.pool.query(`update batches set status = 'paused' where account_id = 'b'`)
+  expect(await run(db, 'waiting')).toEqual([])
+})
+
+test('fresh: of a suspended account only what was bought for a canceled batch', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    values ('bat_c', 'a', 'live', 'phone', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}');
+    update batches set status = 'running' where id = 'bat_c';
+    update batches set status = 'canceling' where id = 'bat_c'`)
+  const [canceled, running] = [await add(db, { check: 'phone' }), await add(db, { check: 'phone' })]
+  await db.pool.query(`update tasks set batch_id = 'bat_c', lease = 1 where id = $1`, [canceled])
+  const fresh = async () => idsOf(await run(db, 'fresh')).toSorted()
+  expect(await fresh()).toEqual([canceled, running])
+  await db.pool.query(`update accounts set status = 'suspended' where id = 'a'`)
+  expect(await fresh()).toEqual([canceled])
+})
+
 test('suspended accounts take no slot of a purchased check, however many they are', async () => {
   await using place = await openTwoAccounts()
   const { db } = place
