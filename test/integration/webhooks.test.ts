@@ -1,6 +1,3 @@
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { PLANS } from '@plumbline/contract/plans'
 import type {
   WebhookDeliveries,
@@ -33,7 +30,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   beforeAll(async () => {
     const database = stack.use(await createTestDatabase())
-    const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'plumbline-webhooks-'))).path
     service = stack.use(
       await startService({
         databaseUrl: database.url,
