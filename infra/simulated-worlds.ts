@@ -24,8 +24,8 @@ export interface FailedWorld {
 
 /** Runs the worlds of the first seeds, several at a time; a failed world is run again, as failed tests are. */
 export async function runWorlds(): Promise<WorldsResult> {
-  // A world waits for its servers for half of its time.
-  const jobs = Math.max(4, availableParallelism())
+  // A world waits for its servers and its clock for two thirds of its time.
+  const jobs = Math.max(6, availableParallelism())
   const first = await simulate([`--seeds=${WORLDS}`, `--jobs=${jobs}`])
   const outputs = [first.output]
   const failed: string[] = first.hasBroken ? ['the simulation broke'] : []
