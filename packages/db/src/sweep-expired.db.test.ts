@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase, type Db, type DbSession } from './database.ts'
+import { openDatabase } from './database.ts'
+import { rowsReadBy } from './rows-read-fixture.ts'
 import { sweepExpired, sweepFormerMailboxes, sweepLongStored } from './sweep-expired.ts'
 
 test('everything that has expired is deleted, however much it is, and nothing else', async () => {
@@ -90,25 +91,10 @@ test('a sweep of each minute reads neither all accounts nor endpoints for which 
         '', now()
       from generate_series(1, 3) n`)
   await db.pool.query('vacuum analyze')
-  const client = await db.pool.connect()
-  try {
-    await client.query('begin')
-    // Safe because only `query` is called.
-    await sweepLongStored(
-      { ...db, pool: client as unknown as Db['pool'] },
-      new AbortController().signal,
-    )
-    const { rows } = await client.query<{ table: string; read: number }>(`
-      select relname as table, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
-      from pg_stat_xact_user_tables where relname in ('accounts', 'webhook_endpoints')
-      order by relname`)
-    expect(rows).toEqual([
-      { table: 'accounts', read: 0 },
-      { table: 'webhook_endpoints', read: 0 },
-    ])
-  } finally {
-    client.release(true)
-  }
+  const read = await rowsReadBy(db, ['accounts', 'webhook_endpoints'], (one) =>
+    sweepLongStored(one, new AbortController().signal),
+  )
+  expect(read).toBe(0)
   await sweepFormerMailboxes(db, new AbortController().signal)
   const { rows } = await db.pool.query('select digest from free_mailboxes')
   expect(rows).toEqual([{ digest: 'other' }])
@@ -125,21 +111,10 @@ test('a sweep reads no sessions but those that have ended', async () => {
     select 'ses_' || n, sha256(n::text::bytea), 'usr_1', now() + (n - 2) * interval '1 minute', '', ''
     from generate_series(1, 20000) n`)
   await db.pool.query('analyze sessions')
-  const client = await db.pool.connect()
-  try {
-    await client.query('begin')
-    await sweepExpired({ ...db, pool: oneConnection(client) }, new AbortController().signal)
-    const { rows } = await client.query<{ read: number }>(`
-      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
-      from pg_stat_xact_user_tables where relname = 'sessions'`)
-    expect(rows[0]?.read).toBeLessThan(100)
-    expect((await client.query('select from sessions')).rowCount).toBe(19_998)
-  } finally {
-    client.release(true)
-  }
+  const read = await rowsReadBy(db, ['sessions'], (one) =>
+    sweepExpired(one, new AbortController().signal),
+  )
+  expect(read).toBeLessThan(100)
+  await sweepExpired(db, new AbortController().signal)
+  expect((await db.pool.query('select from sessions')).rowCount).toBe(19_998)
 })
-
-/** Safe because the sweeps only call `query`. */
-function oneConnection(client: DbSession): Db['pool'] {
-  return client as unknown as Db['pool']
-}

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { insertBatch } from '../batches/rows.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
-import { rowsRead } from '../rows-read-fixture.ts'
+import { rowsRead, rowsReadBy } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
 import { storeAttemptResults } from './attempt-results.ts'
 import {
@@ -141,25 +141,7 @@ test('messages that are due later are not read when others are taken or counted'
     `update webhook_deliveries set due_at = now() where webhook_id = 'msg_7'`,
   )
   await stage.db.pool.query('vacuum analyze webhook_deliveries')
-  const read = async (work: (db: Db) => Promise<unknown>): Promise<number> => {
-    const client = await stage.db.pool.connect()
-    const count = async (): Promise<number> => {
-      const { rows } = await client.query<{ read: number }>(`
-        select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
-        from pg_stat_xact_user_tables where relname = 'webhook_deliveries'`)
-      return rows[0]?.read ?? 0
-    }
-    try {
-      await client.query('begin')
-      const before = await count()
-      // Safe because only `query` is called.
-      await work({ ...stage.db, pool: client as unknown as Db['pool'] })
-      return (await count()) - before
-    } finally {
-      client.release(true)
-    }
-  }
-  const taking = await read(async (db) => {
+  const taking = await rowsReadBy(stage.db, ['webhook_deliveries'], async (db) => {
     const { due } = await takeDue(db, { ...WANTED, most: 1 })
     expect(due.map(({ webhookId }) => webhookId)).toEqual(['msg_7'])
   })
@@ -321,22 +303,9 @@ test('endpoints for which no message waits are not read', async () => {
     [account],
   )
   await stage.db.pool.query('vacuum analyze webhook_endpoints')
-  const client = await stage.db.pool.connect()
-  await client.query('begin')
-  const endpointsRead = async (): Promise<number> => {
-    const { rows } = await client.query<{ read: number }>(
-      `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables
-       where relname = 'webhook_endpoints'`,
-    )
-    return rows[0]?.read ?? 0
-  }
-  const before = await endpointsRead()
-  // Safe because it only queries: on this client, within its transaction.
-  const { due } = await takeDue({ pool: client } as unknown as Db, WANTED)
-  const read = (await endpointsRead()) - before
-  await client.query('rollback')
-  client.release()
-  expect(due).toHaveLength(15)
+  const read = await rowsReadBy(stage.db, ['webhook_endpoints'], async (db) => {
+    expect((await takeDue(db, WANTED)).due).toHaveLength(15)
+  })
   expect(read).toBe(3)
 })
 
