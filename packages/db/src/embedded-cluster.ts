@@ -168,8 +168,13 @@ export function identityOf(layout: ServerLayout): { uid?: number; gid?: number }
   return layout.user === undefined ? {} : { uid: layout.user.uid, gid: layout.user.gid }
 }
 
-/** Resolves with the exit code, the signal's name, or the error that prevented the start. */
+/**
+ * Resolves with the exit code, the signal's name, or the error that prevented the start; at once if
+ * the process has ended before the call.
+ */
 export function exitOf(child: ChildProcess): Promise<number | string | null> {
+  const ended = child.exitCode ?? child.signalCode
+  if (ended !== null) return Promise.resolve(ended)
   return new Promise((settle) => {
     child.once('exit', (code, name) => settle(code ?? name))
     child.once('error', (error) => settle(error.message))

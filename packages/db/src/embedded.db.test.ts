@@ -19,7 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { readPassword } from './embedded-cluster.ts'
+import { exitOf, readPassword } from './embedded-cluster.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 
 async function openDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
@@ -132,6 +132,12 @@ test('concurrent starts share one server', async () => {
   } finally {
     for (const server of servers) await server.stop()
   }
+})
+
+test('a process that has ended is not waited for', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.exit(3)'])
+  await once(child, 'exit')
+  expect(await exitOf(child)).toBe(3)
 })
 
 test('the server ends when its owner is killed, and the next start works', async () => {

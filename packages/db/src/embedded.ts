@@ -189,9 +189,10 @@ async function startServer(
   if (!(await becameReady(cluster.data, child, url, options))) {
     await exited
     const log = await logTail(cluster.home)
+    const isPortTaken = options.port !== undefined && log.includes('Address already in use')
     // Both faults end soon: the other server is joined, the processes of the old one are exiting.
-    if (PASSING.test(log)) {
-      if (options.port === undefined || !log.includes('Address already in use')) return undefined
+    if (!isPortTaken && (PASSING.test(log) || (await isAnothers(cluster.data, child)))) {
+      return undefined
     }
     throw new Error(`Postgres ended while starting: ${log}`)
   }
@@ -211,13 +212,21 @@ async function startServer(
   }
 }
 
+/** Whether a server that another process started has the directory; the log may be its, too. */
+async function isAnothers(data: string, child: ChildProcess): Promise<boolean> {
+  const file = await readPidFile(data)
+  return file !== undefined && file.pid !== child.pid
+}
+
 async function spawnServer(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
   // Emptied at each start: the log of one run is bounded, and `logTail` must not read an older one.
-  const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
+  // Appended to, since a server that was first goes on writing to it.
+  const log = await open(join(cluster.home, 'server.log'), 'a', 0o600)
   try {
+    await log.truncate()
     const child = spawn(
       join(cluster.layout.programs, 'bin/postgres'),
       [
