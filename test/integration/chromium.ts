@@ -163,7 +163,8 @@ async function openProfile(
 
 function watchFor(page: Page, baseUrl: string, faults: string[]): void {
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`)
+    if (!['error', 'warning'].includes(message.type())) return
+    faults.push(`console: ${message.text()} at ${message.location().url}`)
   })
   page.on('pageerror', (error) => faults.push(`exception: ${error.message}`))
   page.on('dialog', (dialog) => {

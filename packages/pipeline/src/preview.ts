@@ -5,6 +5,7 @@ import { checksOf, priceCredits } from '@plumbline/contract/products'
 import { findPreview, subjectCounts, type StoredPreview } from '@plumbline/db/batches/previews'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
+import type { Db } from '@plumbline/db/database'
 import { readBalance } from '@plumbline/metering/balance'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -29,15 +30,45 @@ export async function previewBatch(
 ): Promise<BatchPreview> {
   const deadline = performance.now() + options.patienceMs
   for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
-    const batch = await findBatch(pipeline.db, owner, id)
+    const { batch, preview, counted } = await findBoth(pipeline.db, owner, id)
     if (batch === undefined) throw noSuchBatch()
     refuseEnded(batch)
-    const preview = await findPreview(pipeline.db, id)
-    if (preview !== undefined) return await shown(pipeline, batch, preview)
+    if (preview !== undefined) return await shown(pipeline.db, batch, preview, counted)
     refuseUnreadable(batch)
     if (performance.now() > deadline || options.signal.aborted) throw notReadYet()
     await wait(pollMs, undefined, { signal: options.signal }).catch(() => {})
   }
+}
+
+/** What a preview is made of, once every row was read: its subjects and credits of its sample. */
+interface Counted {
+  readonly subjects: Awaited<ReturnType<typeof subjectCounts>>
+  readonly sampled: number
+}
+
+/** A batch and its preview at one moment: a change of the batch deletes its preview and its rows. */
+async function findBoth(
+  db: Db,
+  owner: BatchOwner,
+  id: string,
+): Promise<{
+  readonly batch: BatchRow | undefined
+  readonly preview: StoredPreview | undefined
+  readonly counted: Counted | null
+}> {
+  const snapshot = db.kysely
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+  return await snapshot.execute(async (tx) => {
+    const batch = await findBatch(tx, owner, id)
+    const preview = await findPreview(tx, id)
+    const isCounted = batch?.read_whole === true && (preview?.counts ?? null) !== null
+    const counted = isCounted
+      ? { subjects: await subjectCounts(tx, id), sampled: await prepaidCredits(tx, id) }
+      : null
+    return { batch, preview, counted }
+  })
 }
 
 function refuseEnded(batch: BatchRow): void {
@@ -68,11 +99,11 @@ function notReadYet(): Problem {
 }
 
 async function shown(
-  { db }: Pick<Pipeline, 'db'>,
+  db: Db,
   batch: BatchRow,
   { head, counts }: StoredPreview,
+  counted: Counted | null,
 ): Promise<BatchPreview> {
-  const counted = batch.read_whole && counts !== null
   return {
     id: batch.id,
     product: batch.product,
@@ -80,20 +111,21 @@ async function shown(
     ...head,
     default_country: batch.default_country,
     known: knownAsked(batch),
-    counted,
-    rows: counted
-      ? {
-          total: batch.rows_total,
-          blank: batch.rows_blank,
-          refused: batch.rows_refused,
-          duplicate: batch.rows_duplicate,
-          known: batch.rows_known,
-          billable: batch.rows_billable,
-        }
-      : null,
-    refused: counted ? counts.refused : null,
-    repeats: counted ? counts.repeats : null,
-    cost: counted ? await costOf(db, batch) : null,
+    counted: counted !== null,
+    rows:
+      counted === null
+        ? null
+        : {
+            total: batch.rows_total,
+            blank: batch.rows_blank,
+            refused: batch.rows_refused,
+            duplicate: batch.rows_duplicate,
+            known: batch.rows_known,
+            billable: batch.rows_billable,
+          },
+    refused: counted === null ? null : (counts?.refused ?? null),
+    repeats: counted === null ? null : (counts?.repeats ?? null),
+    cost: counted === null ? null : await costOf(db, batch, counted),
     error: batch.error,
   }
 }
@@ -102,8 +134,11 @@ function knownAsked({ requested: { known, knownAt } }: BatchRow): BatchPreview['
   return known === undefined ? null : { days: known, at: knownAt ?? null }
 }
 
-async function costOf(db: Pipeline['db'], batch: BatchRow): Promise<BatchPreview['cost']> {
-  const subjects = await subjectCounts(db, batch.id)
+async function costOf(
+  db: Db,
+  batch: BatchRow,
+  { subjects, sampled }: Counted,
+): Promise<BatchPreview['cost']> {
   const balance = (await readBalance(db, batch.account_id))?.available ?? 0
   const free = batch.mode === 'test'
   const parts: readonly CostPart[] = checksOf(batch.product).flatMap((part) => {
@@ -112,7 +147,6 @@ async function costOf(db: Pipeline['db'], batch: BatchRow): Promise<BatchPreview
     return records === 0 ? [] : [{ part, records, price, credits: records * price }]
   })
   const sum = parts.reduce((total, { credits }) => total + credits, 0)
-  const sampled = await prepaidCredits(db, batch.id)
   const credits = batch.credits_estimate - sampled
   return {
     parts: [...parts],
