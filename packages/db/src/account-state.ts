@@ -1,6 +1,7 @@
 import type { AccountState } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import { deleteInSteps, type Steps } from './delete-in-steps.ts'
 import { deleteWebhook, listWebhooks } from './webhooks/endpoints.ts'
 
 /**
@@ -106,11 +107,8 @@ export async function hasDataInWork(db: Db, accountId: string): Promise<boolean>
   return row !== undefined
 }
 
-/** Rows that one statement deletes. */
-const ROWS_AT_ONCE = 2_000
-
 /**
- * Deletes what a closed account may have very much of, in statements of `atOnce` rows: webhook
+ * Deletes what a closed account may have very much of, in bounded statements: webhook
  * endpoints with their deliveries, stored responses, receipts of erasures.
  *
  * @returns false if the signal has aborted between two statements: another call goes on
@@ -118,20 +116,15 @@ const ROWS_AT_ONCE = 2_000
 export async function deleteManyRows(
   db: Db,
   accountId: string,
-  { signal, atOnce = ROWS_AT_ONCE }: { signal?: AbortSignal | undefined; atOnce?: number } = {},
+  steps: Steps = {},
 ): Promise<boolean> {
   for (const { id } of await listWebhooks(db, accountId)) {
-    if (signal?.aborted === true) return false
-    await deleteWebhook(db, { accountId, id }, { signal, atOnce })
+    if (steps.signal?.aborted === true) return false
+    await deleteWebhook(db, { accountId, id }, steps)
   }
-  for (const table of ['idempotency_keys', 'erasures'] as const) {
-    for (let isMore = true; isMore;) {
-      if (signal?.aborted === true) return false
-      const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where account_id = ${accountId}
-        limit ${atOnce} for update skip locked))`.execute(db.kysely)
-      isMore = numAffectedRows === BigInt(atOnce)
-    }
+  for (const table of ['idempotency_keys', 'erasures']) {
+    const rows = { table, column: 'account_id', value: accountId }
+    if (!(await deleteInSteps(db, rows, steps))) return false
   }
   return true
 }

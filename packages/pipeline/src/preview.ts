@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { BatchPreview, CostPart } from '@plumbline/contract/batch-preview'
+import type { BatchPreview, CostPart, PreviewCounts } from '@plumbline/contract/batch-preview'
 import { Problem } from '@plumbline/contract/problem'
 import { checksOf, priceCredits } from '@plumbline/contract/products'
 import { findPreview, subjectCounts, type StoredPreview } from '@plumbline/db/batches/previews'
@@ -30,7 +30,7 @@ export async function previewBatch(
 ): Promise<BatchPreview> {
   const deadline = performance.now() + options.patienceMs
   for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
-    const { batch, preview, counted } = await findBoth(pipeline.db, owner, id)
+    const { batch, preview, counted } = await findAtOnce(pipeline.db, owner, id)
     if (batch === undefined) throw noSuchBatch()
     refuseEnded(batch)
     if (preview !== undefined) return await shown(pipeline.db, batch, preview, counted)
@@ -40,14 +40,16 @@ export async function previewBatch(
   }
 }
 
-/** What a preview is made of, once every row was read: its subjects and credits of its sample. */
+/** What a preview is made of besides its head, once every row was read. */
 interface Counted {
+  readonly counts: PreviewCounts
   readonly subjects: Awaited<ReturnType<typeof subjectCounts>>
+  /** Credits of its sample. */
   readonly sampled: number
 }
 
 /** A batch and its preview at one moment: a change of the batch deletes its preview and its rows. */
-async function findBoth(
+async function findAtOnce(
   db: Db,
   owner: BatchOwner,
   id: string,
@@ -63,11 +65,11 @@ async function findBoth(
   return await snapshot.execute(async (tx) => {
     const batch = await findBatch(tx, owner, id)
     const preview = await findPreview(tx, id)
-    const isCounted = batch?.read_whole === true && (preview?.counts ?? null) !== null
-    const counted = isCounted
-      ? { subjects: await subjectCounts(tx, id), sampled: await prepaidCredits(tx, id) }
-      : null
-    return { batch, preview, counted }
+    const counts = preview?.counts ?? null
+    if (batch?.read_whole !== true || counts === null) return { batch, preview, counted: null }
+    const subjects = await subjectCounts(tx, id)
+    const sampled = await prepaidCredits(tx, id)
+    return { batch, preview, counted: { counts, subjects, sampled } }
   })
 }
 
@@ -101,7 +103,7 @@ function notReadYet(): Problem {
 async function shown(
   db: Db,
   batch: BatchRow,
-  { head, counts }: StoredPreview,
+  { head }: StoredPreview,
   counted: Counted | null,
 ): Promise<BatchPreview> {
   return {
@@ -123,8 +125,8 @@ async function shown(
             known: batch.rows_known,
             billable: batch.rows_billable,
           },
-    refused: counted === null ? null : (counts?.refused ?? null),
-    repeats: counted === null ? null : (counts?.repeats ?? null),
+    refused: counted?.counts.refused ?? null,
+    repeats: counted?.counts.repeats ?? null,
     cost: counted === null ? null : await costOf(db, batch, counted),
     error: batch.error,
   }

@@ -2,6 +2,7 @@ import type { WebhookEvent } from '@plumbline/contract/webhook'
 import { sql, type RawBuilder, type Selectable } from 'kysely'
 import { lockAccount } from '../accounts.ts'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import { deleteInSteps, type Steps } from '../delete-in-steps.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
 
@@ -147,9 +148,6 @@ export async function rotateWebhookSecret(
     .executeTakeFirst()
 }
 
-/** Messages that one statement deletes: some 20 ms, for which results of other endpoints may wait. */
-const MESSAGES_AT_ONCE = 2_000
-
 /**
  * Deletes an endpoint with its deliveries; false if there is none. It is disabled first, so that
  * nothing more is sent, and its deliveries are deleted in bounded statements: who writes messages of
@@ -159,16 +157,11 @@ const MESSAGES_AT_ONCE = 2_000
 export async function deleteWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },
-  { signal, atOnce = MESSAGES_AT_ONCE }: { signal?: AbortSignal | undefined; atOnce?: number } = {},
+  steps: Steps = {},
 ): Promise<boolean> {
   if ((await changeWebhook(db, which, { enabled: false })) === undefined) return false
-  for (let isMore = true; isMore;) {
-    if (signal?.aborted === true) return true
-    const { numAffectedRows } = await sql`delete from webhook_deliveries where ctid = any(array(
-      select ctid from webhook_deliveries where endpoint_id = ${which.id}
-      limit ${atOnce} for update skip locked))`.execute(db.kysely)
-    isMore = numAffectedRows === BigInt(atOnce)
-  }
+  const messages = { table: 'webhook_deliveries', column: 'endpoint_id', value: which.id }
+  if (!(await deleteInSteps(db, messages, steps))) return true
   const { numDeletedRows } = await db.kysely
     .deleteFrom('webhook_endpoints')
     .where('id', '=', which.id)
