@@ -1,11 +1,11 @@
-import { BATCH_STATES } from './batch.ts'
+import { BATCH_STATES, PAUSED_DAYS } from './batch.ts'
 import { SAMPLE } from './batch-sample.ts'
-import { PAUSED_DAYS } from './batch.ts'
 import { KNOWN } from './vendors.ts'
 import {
   answer,
   ANY,
   headers,
+  jsonBody,
   POSTING,
   query,
   ref,
@@ -15,12 +15,14 @@ import {
 } from './openapi-parts.ts'
 import { derivedPaths } from './openapi-derived.ts'
 import { compared, refusedRows, results } from './openapi-results.ts'
+import type { ProblemCode } from './problem.ts'
 
 const tags = ['batches']
 
 /** The OpenAPI paths of batches. */
 export function batchPaths(): Part {
   const id = [ref('parameters', 'BatchId')]
+  const once = [...id, ref('parameters', 'IdempotencyKey')]
   return {
     '/v1/batches': {
       get: {
@@ -68,9 +70,8 @@ export function batchPaths(): Part {
     '/v1/batches/{id}/preview': { get: preview(id) },
     '/v1/batches/{id}/sample': sample(id),
     '/v1/batches/{id}/known': { get: known(id) },
-    ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
-    ...derivedPaths([...id, ref('parameters', 'IdempotencyKey')]),
-    ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
+    ...movePaths(once),
+    ...derivedPaths(once),
     '/v1/batches/{id}/events': { get: events(id) },
     '/v1/batches/{id}/results': { get: results(id) },
     '/v1/batches/{id}/refused': { get: refusedRows(id) },
@@ -94,10 +95,7 @@ function batchPath(parameters: readonly Part[]): Part {
         summary:
           'Change a batch before it starts: it is read again, and nothing is held until then',
         parameters,
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: ref('schemas', 'BatchChange') } },
-        },
+        requestBody: jsonBody('BatchChange'),
         responses: {
           200: answer('The batch, analyzing.', 'Batch'),
           ...refusals([
@@ -179,38 +177,14 @@ function sample(parameters: readonly Part[]): Part {
   }
 }
 
+/** Changes of the state of a batch, without a body. */
 function movePaths(parameters: readonly Part[]): Part {
-  return {
-    '/v1/batches/{id}/start': {
-      post: {
-        tags,
-        operationId: 'startBatch',
-        summary: 'Run a ready batch',
-        parameters,
-        responses: {
-          200: answer('The batch, running.', 'Batch', ['IdempotentReplayed']),
-          ...refusals([...POSTING, 'payment_required', 'not_found']),
-        },
-      },
-    },
-    '/v1/batches/{id}/cancel': {
-      post: {
-        tags,
-        operationId: 'cancelBatch',
-        summary: 'Cancel a batch: nothing new is begun, what is known of each record is charged',
-        parameters,
-        responses: {
-          200: answer('The batch, canceling.', 'Batch', ['IdempotentReplayed']),
-          ...refusals([...POSTING, 'not_found']),
-        },
-      },
-    },
-  }
-}
-
-/** Changes of state without a body that cost nothing and may be repeated. */
-function restPaths(parameters: readonly Part[]): Part {
-  const move = (operationId: string, summary: string, what: string): Part => ({
+  const move = (
+    operationId: string,
+    summary: string,
+    what: string,
+    more: readonly ProblemCode[] = [],
+  ): Part => ({
     post: {
       tags,
       operationId,
@@ -218,11 +192,19 @@ function restPaths(parameters: readonly Part[]): Part {
       parameters,
       responses: {
         200: answer(what, 'Batch', ['IdempotentReplayed']),
-        ...refusals([...POSTING, 'not_found']),
+        ...refusals([...POSTING, ...more, 'not_found']),
       },
     },
   })
   return {
+    '/v1/batches/{id}/start': move('startBatch', 'Run a ready batch', 'The batch, running.', [
+      'payment_required',
+    ]),
+    '/v1/batches/{id}/cancel': move(
+      'cancelBatch',
+      'Cancel a batch: nothing new is begun, what is known of each record is charged',
+      'The batch, canceling.',
+    ),
     '/v1/batches/{id}/pause': move(
       'pauseBatch',
       `Put a running batch to rest: nothing new is asked, its hold stays, and it goes on by itself after ${PAUSED_DAYS} days`,
@@ -238,7 +220,7 @@ function restPaths(parameters: readonly Part[]): Part {
 
 function events(parameters: readonly Part[]): Part {
   return {
-    tags: ['batches'],
+    tags,
     operationId: 'watchBatch',
     summary: 'Progress as server-sent events',
     description: 'Events `batch` with the batch as data, and `end` when it has stopped.',

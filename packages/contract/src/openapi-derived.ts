@@ -1,4 +1,4 @@
-import { answer, POSTING, ref, refusals, SPENDING, type Part } from './openapi-parts.ts'
+import { answer, jsonBody, POSTING, refusals, SPENDING, type Part } from './openapi-parts.ts'
 
 const tags = ['batches']
 
@@ -16,10 +16,7 @@ export function derivedPaths(parameters: readonly Part[]): Part {
       summary,
       description,
       parameters,
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: ref('schemas', schema) } },
-      },
+      requestBody: jsonBody(schema),
       responses: {
         202: answer('The new batch, on its way.', 'Batch', ['Location', 'IdempotentReplayed']),
         ...refused,

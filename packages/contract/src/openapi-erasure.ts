@@ -1,5 +1,15 @@
 import { ERASED_VALUES_MAX, ERASURE_PAGE } from './erasure.ts'
-import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from './openapi-parts.ts'
+import {
+  answer,
+  ANY,
+  headers,
+  jsonBody,
+  POSTING,
+  query,
+  ref,
+  refusals,
+  type Part,
+} from './openapi-parts.ts'
 
 const tags = ['privacy']
 
@@ -44,10 +54,7 @@ function erase(): Part {
     summary: 'Erase values from all that is kept of the account',
     description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are blanked in batches, results, kept answers, remembered facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases what test keys have asked; of those who are signed in, owners alone erase.`,
     parameters: [ref('parameters', 'IdempotencyKey')],
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: ref('schemas', 'EraseRequest') } },
-    },
+    requestBody: jsonBody('EraseRequest'),
     responses: {
       202: answer('The erasure, on its way.', 'Erasure', ['Location', 'IdempotentReplayed']),
       ...refusals([...POSTING, 'payload_too_large', 'unsupported_media_type']),

@@ -77,18 +77,8 @@ const ACCOUNT_HEADERS: readonly HeaderName[] = [
 
 /** Parameters that several paths share, as components. */
 export const PARAMETERS: Part = {
-  BatchId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', pattern: '^bat_[A-Za-z0-9]+$' },
-  },
-  LookupId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', pattern: '^lkp_[A-Za-z0-9]+$' },
-  },
+  BatchId: idInPath('id', 'bat'),
+  LookupId: idInPath('id', 'lkp'),
   Prefer: {
     name: 'Prefer',
     in: 'header',
@@ -96,24 +86,9 @@ export const PARAMETERS: Part = {
       '`respond-async` (RFC 7240): answers 202 at once, and the lookup is worked on with the patience of a batch.',
     schema: { type: 'string' },
   },
-  WebhookId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', pattern: '^whk_[A-Za-z0-9]+$' },
-  },
-  ErasureId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', pattern: '^ers_[A-Za-z0-9]+$' },
-  },
-  DeliveryId: {
-    name: 'delivery',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', pattern: '^dlv_[A-Za-z0-9]+$' },
-  },
+  WebhookId: idInPath('id', 'whk'),
+  ErasureId: idInPath('id', 'ers'),
+  DeliveryId: idInPath('delivery', 'dlv'),
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -121,6 +96,15 @@ export const PARAMETERS: Part = {
       'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left. An account may have a large number of keys a day for calls that cost nothing; beyond it a new one is 429.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
+}
+
+function idInPath(name: string, prefix: string): Part {
+  return {
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: `^${prefix}_[A-Za-z0-9]+$` },
+  }
 }
 
 function header(text: string, schema: Part): Part {
@@ -139,6 +123,14 @@ function headersNamed(names: readonly HeaderName[]): Part {
 /** A parameter of the query; optional. */
 export function query(name: string, schema: Part): Part {
   return { name, in: 'query', schema }
+}
+
+/** A request body in JSON of one of the shapes. */
+export function jsonBody(schema: string): Part {
+  return {
+    required: true,
+    content: { 'application/json': { schema: ref('schemas', schema) } },
+  }
 }
 
 /** A response in JSON of one of the shapes. */

@@ -1,4 +1,14 @@
-import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from './openapi-parts.ts'
+import {
+  answer,
+  ANY,
+  headers,
+  jsonBody,
+  POSTING,
+  query,
+  ref,
+  refusals,
+  type Part,
+} from './openapi-parts.ts'
 import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './webhook-limits.ts'
 
 const tags = ['webhooks']
@@ -19,7 +29,7 @@ export function webhookPaths(): Part {
         parameters: [id, once],
         responses: {
           200: answer('The endpoint with its new secret.', 'WebhookWithSecret'),
-          ...refusals([...POSTING, 'not_found', 'conflict']),
+          ...refusals([...POSTING, 'not_found']),
         },
       },
     },
@@ -63,10 +73,7 @@ function deliveryPaths(id: Part, once: Part): Part {
         description:
           'Up to 10,000 messages, oldest first, each under its `webhook-id`. Those that wait for their next attempt are sent at once; those that are due already are not counted. While 100 messages or more wait to be sent to the endpoint, the call is refused with `conflict`.',
         parameters: [id, once],
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: ref('schemas', 'WebhookReplay') } },
-        },
+        requestBody: jsonBody('WebhookReplay'),
         responses: {
           202: answer('How many messages are on their way again.', 'WebhookReplayed'),
           ...refusals([...POSTING, 'not_found', 'payload_too_large', 'unsupported_media_type']),
@@ -96,10 +103,7 @@ function create(once: Part): Part {
     description:
       'Messages follow Standard Webhooks 1.0: headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, body `{type, timestamp, data}`, where `data` is what a GET of the object gives. A message may come more than once, and messages may come out of order. Nothing is sent at creation.',
     parameters: [once],
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: ref('schemas', 'WebhookRequest') } },
-    },
+    requestBody: jsonBody('WebhookRequest'),
     responses: {
       201: answer('The endpoint with its secret, which is shown this once.', 'WebhookWithSecret', [
         'Location',
@@ -129,10 +133,7 @@ function change(id: Part): Part {
     operationId: 'changeWebhook',
     summary: 'Change address or events, or switch it on or off',
     parameters: [id],
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: ref('schemas', 'WebhookChange') } },
-    },
+    requestBody: jsonBody('WebhookChange'),
     responses: {
       200: answer('The endpoint as it is now.', 'Webhook'),
       ...refusals([

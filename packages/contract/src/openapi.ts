@@ -7,6 +7,7 @@ import {
   ANY,
   camel,
   HEADERS,
+  jsonBody,
   PARAMETERS,
   type Part,
   pascal,
@@ -93,10 +94,7 @@ function lookUp(product: Product): Part {
     operationId: camel(`look-up-${product}`),
     summary: SUMMARIES[product],
     parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: ref('schemas', `${pascal(product)}Request`) } },
-    },
+    requestBody: jsonBody(`${pascal(product)}Request`),
     responses: {
       200: answer('The result.', `${pascal(product)}Result`, ['IdempotentReplayed']),
       202: answer('With `Prefer: respond-async`: the lookup, on its way.', 'Lookup', [
