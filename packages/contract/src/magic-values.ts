@@ -251,14 +251,20 @@ const unseen = {
   expiryDate: null,
   ageDays: null,
 } as const
+const untold = { ...unseen, valid: false, registered: null } as const
+const unresolved = {
+  dnsHealthy: null,
+  mxFound: null,
+  spfFound: null,
+  dmarcFound: null,
+  parked: null,
+} as const
+const broken = { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false } as const
 const absent = {
   ...unseen,
   valid: false,
   registered: false,
-  dnsHealthy: false,
-  mxFound: false,
-  spfFound: false,
-  dmarcFound: false,
+  ...broken,
   parked: false,
   signals: flagged('domain.registration', 'unregistered'),
 } as const
@@ -292,10 +298,7 @@ export const MAGIC_DOMAINS: readonly MagicOutcome<'domain', DomainFacts>[] = [
     value: `unhealthy.${MAGIC_DOMAIN}`,
     reason: 'registered',
     facts: {
-      dnsHealthy: false,
-      mxFound: false,
-      spfFound: false,
-      dmarcFound: false,
+      ...broken,
       signals: flagged('domain.dns', 'broken', 'no_mx', 'no_spf_no_dmarc'),
     },
   },
@@ -306,10 +309,7 @@ export const MAGIC_DOMAINS: readonly MagicOutcome<'domain', DomainFacts>[] = [
       valid: false,
       registered: false,
       expiryDate: '2025-11-01T00:00:00Z',
-      dnsHealthy: false,
-      mxFound: false,
-      spfFound: false,
-      dmarcFound: false,
+      ...broken,
       signals: [
         ...flagged('domain.registration', 'redemption', 'pending_delete', 'expired'),
         ...flagged('domain.dns', 'broken', 'no_mx', 'no_spf_no_dmarc'),
@@ -322,44 +322,26 @@ export const MAGIC_DOMAINS: readonly MagicOutcome<'domain', DomainFacts>[] = [
   {
     value: `no-registry-data.${MAGIC_DOMAIN}`,
     reason: 'no_registry_data',
-    facts: { ...unseen, valid: false, registered: null },
+    facts: untold,
   },
   {
     value: `registry-throttled.${MAGIC_DOMAIN}`,
     reason: 'registry_throttled',
-    facts: { ...unseen, valid: false, registered: null },
+    facts: untold,
   },
   {
     value: `registry-failed.${MAGIC_DOMAIN}`,
     reason: 'registry_failed',
-    facts: { ...unseen, valid: false, registered: null },
+    facts: untold,
   },
   {
     value: `dns-unavailable.${MAGIC_DOMAIN}`,
     reason: 'dns_unavailable',
-    facts: {
-      ...unseen,
-      valid: false,
-      registered: null,
-      dnsHealthy: null,
-      mxFound: null,
-      spfFound: null,
-      dmarcFound: null,
-      parked: null,
-    },
+    facts: { ...untold, ...unresolved },
   },
   {
     value: `timeout.${MAGIC_DOMAIN}`,
     reason: 'timeout',
-    facts: {
-      ...unseen,
-      valid: false,
-      registered: null,
-      dnsHealthy: null,
-      mxFound: null,
-      spfFound: null,
-      dmarcFound: null,
-      parked: null,
-    },
+    facts: { ...untold, ...unresolved },
   },
 ]

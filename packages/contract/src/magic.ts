@@ -35,9 +35,6 @@ export type MagicAnswer<C extends Check = Check> =
 /** The time of every magic outcome, so that the same call gives the same result. */
 const CHECKED_AT = '2026-01-01T00:00:00.000Z'
 
-/** Seconds of `Retry-After` that magic refusals carry. */
-const RETRY_SECONDS = 1
-
 /**
  * The answer for a subject with a test key, from the table of magic values. Other values get the
  * check's good outcome (a text that is no email address: `invalid_syntax`). Pure. Source: decision
@@ -137,11 +134,7 @@ function faultValue(check: Check, fault: MagicFault): string {
 
 /** The refusal with the message that a live key would get. */
 function magicProblem(code: keyof typeof MESSAGES): Problem {
-  const retry = code === 'too_many_requests' || code === 'unavailable'
-  return new Problem(code, MESSAGES[code], {
-    isRehearsed: true,
-    ...(retry ? { retryAfterSeconds: RETRY_SECONDS } : {}),
-  })
+  return new Problem(code, MESSAGES[code], { isRehearsed: true })
 }
 
 function outcomeOf<C extends Check>(
