@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { KEY_MODES } from './plans.ts'
 
 /** A key as it is listed: never the key itself. */
 export const keyView = z.strictObject({
   id: z.string(),
-  mode: z.enum(['live', 'test']),
+  mode: z.enum(KEY_MODES),
   prefix: z.string().meta({ description: 'The key up to its random part.' }),
   last4: z.string(),
   created_at: z.iso.datetime(),

@@ -56,10 +56,12 @@ export function ownLimitMin(name: OwnLimit): 0 | 1 {
 export type OwnLimits = { readonly [Name in OwnLimit]: number | null }
 
 /**
- * Mode of a key: production keys (`live`) spend credits, test keys get the responses of magic
+ * Modes of keys: production keys (`live`) spend credits, test keys get the responses of magic
  * values.
  */
-export type KeyMode = 'live' | 'test'
+export const KEY_MODES = ['live', 'test'] as const
+/** Mode of a key. */
+export type KeyMode = (typeof KEY_MODES)[number]
 
 /** `active` unless the operator suspended it, or it was closed for good. */
 export const ACCOUNT_STATES = ['active', 'suspended', 'closed'] as const

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { LEDGER_PAGE } from '@plumbline/contract/ledger'
+import { KEY_MODES } from '@plumbline/contract/plans'
 import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 import { getAccount } from '@plumbline/db/accounts'
 import { pageOfOwnBatches, type BatchCursor, type OwnBatch } from '@plumbline/db/batches/blank'
@@ -45,7 +46,7 @@ export interface ExportSource {
  */
 export async function* exportFiles(source: ExportSource): AsyncGenerator<ZipEntry> {
   const { owner } = source
-  const modes = owner.mode === 'live' ? (['live', 'test'] as const) : (['test'] as const)
+  const modes = owner.mode === 'live' ? KEY_MODES : (['test'] as const)
   if (owner.mode === 'live') yield* accountFiles(source)
   yield lines('batches.ndjson', () => batchesOf(source, modes, false))
   yield lines('lookups.ndjson', () => lookupsOf(source, modes))

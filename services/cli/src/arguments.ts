@@ -1,5 +1,6 @@
 import { HEADER_ROWS } from '@plumbline/contract/batch-request'
 import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
+import { KEY_MODES } from '@plumbline/contract/plans'
 import { FILTERS_WANTED, isResultFilter } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
 
@@ -79,7 +80,5 @@ export function keyOption(): Option {
 
 /** `--mode`: the live or the test key of an account. */
 export function modeOption(): Option {
-  return new Option('--mode <mode>', 'which kind of key')
-    .choices(['live', 'test'])
-    .makeOptionMandatory()
+  return new Option('--mode <mode>', 'which kind of key').choices(KEY_MODES).makeOptionMandatory()
 }

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { keyView } from '../keys.ts'
-import type { KeyMode } from '../plans.ts'
-
-const MODES = ['live', 'test'] as const satisfies readonly KeyMode[]
+import { KEY_MODES } from '../plans.ts'
 
 /** `GET keys`: every key that the account has had, newest first. */
 export const keyList = z.strictObject({
@@ -12,7 +10,7 @@ export const keyList = z.strictObject({
 })
 
 /** `POST keys`: creates the key of a mode and revokes the older one. */
-export const keyRequest = z.strictObject({ mode: z.enum(MODES) })
+export const keyRequest = z.strictObject({ mode: z.enum(KEY_MODES) })
 
 /** The new key, which cannot be shown again. */
 export const newKeyResponse = z.strictObject({
@@ -25,4 +23,4 @@ export const newKeyResponse = z.strictObject({
 export type NewKeyResponse = z.infer<typeof newKeyResponse>
 
 /** The mode of a key as a part of a path. */
-export const keyMode = z.enum(MODES)
+export const keyMode = z.enum(KEY_MODES)

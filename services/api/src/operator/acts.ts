@@ -1,4 +1,10 @@
-import { CREDITS_MAX, OWN_LIMITS, ownLimitMin, type OwnLimits } from '@plumbline/contract/plans'
+import {
+  CREDITS_MAX,
+  KEY_MODES,
+  OWN_LIMITS,
+  ownLimitMin,
+  type OwnLimits,
+} from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { roleOf } from '@plumbline/db/people/members'
@@ -27,7 +33,6 @@ export interface AccountAct extends Act {
 /** Performs an act and returns a message about its result. */
 export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
 
-const KEY_MODES = ['live', 'test'] as const
 const LIMIT_MAX = 2_147_483_647
 const REASON_MAX_CHARS = 500
 
