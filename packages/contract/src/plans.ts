@@ -24,6 +24,9 @@ export type Pack = string
 /** Form of the name of a plan or pack. */
 export const OFFER_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
 
+/** Last place of a plan or pack in lists that its column can hold. */
+export const OFFER_POSITION_MAX = 32_767
+
 /** Largest number of credits in one plan, pack or grant that the ledger and the API accept. */
 export const CREDITS_MAX = 1_000_000_000
 
@@ -46,11 +49,12 @@ export const OWN_LIMITS = [
 /** Limit that a plan or an account may override. */
 export type OwnLimit = (typeof OWN_LIMITS)[number]
 /**
- * Smallest value of a limit: an account without batches or purchases makes sense, one without calls
- * does not.
+ * Bounds of a limit: an account without batches or purchases makes sense, one without calls does
+ * not; the largest is what its column can hold.
  */
-export function ownLimitMin(name: OwnLimit): 0 | 1 {
-  return name === 'unfinished_batches' || name === 'hlr_numbers_per_day' ? 0 : 1
+export function ownLimitBounds(name: OwnLimit): { readonly min: 0 | 1; readonly max: number } {
+  const mayBeNone = name === 'unfinished_batches' || name === 'hlr_numbers_per_day'
+  return { min: mayBeNone ? 0 : 1, max: 2_147_483_647 }
 }
 /** Overridden limits; null: the limit of the plan, or the installation's setting. */
 export type OwnLimits = { readonly [Name in OwnLimit]: number | null }

@@ -1,14 +1,11 @@
 import {
   OWN_LIMITS,
-  ownLimitMin,
+  ownLimitBounds,
   priceCentsOf,
   type OwnLimit,
   type OwnLimits,
 } from '@plumbline/contract/plans'
 import { InvalidArgumentError, type Command } from 'commander'
-
-/** Largest limit that fits its column. */
-const LIMIT_MAX = 2_147_483_647
 
 const TEXTS: Readonly<Record<OwnLimit, string>> = {
   calls_per_second: 'calls a second',
@@ -36,7 +33,8 @@ type CamelOf<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 /** Adds an option for each limit; `none` removes the limit. */
 export function addLimitOptions(command: Command): Command {
   for (const name of OWN_LIMITS) {
-    const count = numberOrNone(LIMIT_MAX, ownLimitMin(name))
+    const { min, max } = ownLimitBounds(name)
+    const count = numberOrNone(max, min)
     command.option(`--${name.replaceAll('_', '-')} <count>`, TEXTS[name], count)
   }
   return command

@@ -1,10 +1,4 @@
-import {
-  CREDITS_MAX,
-  KEY_MODES,
-  OWN_LIMITS,
-  ownLimitMin,
-  type OwnLimits,
-} from '@plumbline/contract/plans'
+import { CREDITS_MAX, KEY_MODES, OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { roleOf } from '@plumbline/db/people/members'
@@ -22,8 +16,8 @@ import {
 } from '@plumbline/metering/administer'
 import { setSpending } from '@plumbline/metering/spending'
 import { signOutPeople } from '@plumbline/people/sign-out'
-import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
-import { choiceOf, numberOf, requiredNumberOf, textOf, type Form } from './form.ts'
+import { ACCOUNT_FIELDS as FIELDS } from './fields.ts'
+import { choiceOf, numberOf, ownLimitOf, requiredNumberOf, textOf, type Form } from './form.ts'
 
 /** An act on one account, and the prefix of the installation's keys, for example `svc`. */
 export interface AccountAct extends Act {
@@ -33,7 +27,6 @@ export interface AccountAct extends Act {
 /** Performs an act and returns a message about its result. */
 export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
 
-const LIMIT_MAX = 2_147_483_647
 const REASON_MAX_CHARS = 500
 
 /** Acts on an account, by the last part of their path. */
@@ -53,16 +46,7 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
     return grantSaid(await giveCredits(db, { ...act, credits, sourceRef: sourceRefOf(form) }))
   },
   limits: async (db, act, form) => {
-    const limits = Object.fromEntries(
-      OWN_LIMITS.map((name) => [
-        name,
-        numberOf(
-          form,
-          { name, label: LIMIT_LABELS[name] },
-          { min: ownLimitMin(name), max: LIMIT_MAX },
-        ),
-      ]),
-    )
+    const limits = Object.fromEntries(OWN_LIMITS.map((name) => [name, ownLimitOf(form, name)]))
     await limitAccount(db, { ...act, limits: asLimits(limits) })
     return 'The limits are set.'
   },

@@ -1,6 +1,6 @@
-import { priceCentsOf } from '@plumbline/contract/plans'
+import { ownLimitBounds, priceCentsOf, type OwnLimit } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import type { Field } from './fields.ts'
+import { LIMIT_LABELS, type Field } from './fields.ts'
 
 /** The fields of a submitted form, each once. */
 export type Form = ReadonlyMap<string, string>
@@ -35,6 +35,11 @@ export function numberOf(
     'bad_request',
     `${field.label}: enter a whole number from ${min} to ${max}, or nothing.`,
   )
+}
+
+/** A limit of an account or plan; null if the field is empty. @throws Problem `bad_request` */
+export function ownLimitOf(form: Form, name: OwnLimit): number | null {
+  return numberOf(form, { name, label: LIMIT_LABELS[name] }, ownLimitBounds(name))
 }
 
 /**

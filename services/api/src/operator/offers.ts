@@ -1,20 +1,16 @@
-import { CREDITS_MAX, OFFER_NAME, OWN_LIMITS, ownLimitMin } from '@plumbline/contract/plans'
+import { CREDITS_MAX, OFFER_NAME, OFFER_POSITION_MAX, OWN_LIMITS } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import type { Db } from '@plumbline/db/database'
 import { changePackOffer, changePlanOffer, listPacks, listPlans } from '@plumbline/db/offers'
 import { createHash } from 'node:crypto'
 import { LIMIT_LABELS, type Field } from './fields.ts'
-import { choiceOf, numberOf, priceOf, requiredNumberOf, textOf, type Form } from './form.ts'
+import { choiceOf, ownLimitOf, priceOf, requiredNumberOf, textOf, type Form } from './form.ts'
 import { html, table, type Html } from './html.ts'
 
 /** Plans or add-on packs. */
 export const OFFER_KINDS = ['plans', 'packs'] as const
 /** Kind of an offer, as in paths. */
 export type OfferKind = (typeof OFFER_KINDS)[number]
-
-/** Largest limit, and largest place in a list, that fit their columns. */
-const LIMIT_MAX = 2_147_483_647
-const POSITION_MAX = 32_767
 
 type Cell = string | number | boolean | null
 
@@ -63,7 +59,7 @@ const price = (label: string): Column => ({
 })
 const OFFERED = [
   yesNo('is_offered', 'Shown to customers'),
-  count('position', 'Place in lists', 0, POSITION_MAX, 100),
+  count('position', 'Place in lists', 0, OFFER_POSITION_MAX, 100),
 ]
 
 const COLUMNS: Readonly<Record<OfferKind, readonly Column[]>> = {
@@ -78,10 +74,7 @@ const COLUMNS: Readonly<Record<OfferKind, readonly Column[]>> = {
       hint: 'empty: the setting of the service',
       kind: 'number',
       initial: null,
-      read: (form) => {
-        const field = { name, label: LIMIT_LABELS[name] }
-        return numberOf(form, field, { min: ownLimitMin(name), max: LIMIT_MAX })
-      },
+      read: (form) => ownLimitOf(form, name),
     })),
   ],
   packs: [count('credits', 'Credits', 1, CREDITS_MAX, null), price('US dollars'), ...OFFERED],

@@ -1,6 +1,6 @@
 import { changePackOffer } from '@plumbline/db/offers'
 import { Option, type Command } from 'commander'
-import { CREDITS_MAX } from '@plumbline/contract/plans'
+import { CREDITS_MAX, OFFER_POSITION_MAX } from '@plumbline/contract/plans'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { wholeNumber } from '../arguments.ts'
 import { nullIfNone, priceCents, type NumberOrNone } from '../own-limits.ts'
@@ -27,7 +27,11 @@ export function addPackSet(parent: Command, shell: Shell): void {
     .addOption(
       new Option('--offered <answer>', 'whether customers are shown it').choices(['yes', 'no']),
     )
-    .option('--position <number>', 'its place in lists', wholeNumber({ min: 0, max: 32_767 }))
+    .option(
+      '--position <number>',
+      'its place in lists',
+      wholeNumber({ min: 0, max: OFFER_POSITION_MAX }),
+    )
     .addOption(asOption())
     .action((pack: string, options: Options) => run(shell, pack, options))
 }

@@ -1,6 +1,6 @@
 import { changePlanOffer } from '@plumbline/db/offers'
 import { Option, type Command } from 'commander'
-import { CREDITS_MAX } from '@plumbline/contract/plans'
+import { CREDITS_MAX, OFFER_POSITION_MAX } from '@plumbline/contract/plans'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { wholeNumber } from '../arguments.ts'
 import {
@@ -34,7 +34,11 @@ export function addPlanSet(parent: Command, shell: Shell): void {
     .option('--price-usd <price>', 'a month; none: on request', priceCents)
     .addOption(new Option('--test-keys <answer>', 'whether it has test keys').choices(YES_NO))
     .addOption(new Option('--offered <answer>', 'whether customers are shown it').choices(YES_NO))
-    .option('--position <number>', 'its place in lists', wholeNumber({ min: 0, max: 32_767 }))
+    .option(
+      '--position <number>',
+      'its place in lists',
+      wholeNumber({ min: 0, max: OFFER_POSITION_MAX }),
+    )
   addLimitOptions(command)
     .addOption(asOption())
     .action((plan: string, options: Options) => run(shell, plan, options))
