@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { RETENTION_DAYS } from '../batch-request.ts'
+import { CREDITS_MAX } from '../plans.ts'
 import { emailField, linkCodeField, nameField, passwordField } from './fields.ts'
 import { ROLES } from './roles.ts'
 
@@ -79,7 +81,7 @@ export const accountSettings = z.strictObject({
   /** IANA name; billing cycles begin at its midnight. */
   time_zone: z.string(),
   /** Days that files and results of a batch are kept unless the upload says otherwise; null: 30. */
-  retention_days: z.int().min(0).max(365).nullable(),
+  retention_days: z.int().min(0).max(RETENTION_DAYS.max).nullable(),
   /** Credits that may be spent per day of the time zone, 0 for none; null: no limit. */
   daily_spending_limit: z.int().min(0).nullable(),
   /** Balance at which the owners are notified; null: never. */
@@ -90,13 +92,13 @@ export const accountSettings = z.strictObject({
 /** Settings of an account. */
 export type AccountSettings = z.infer<typeof accountSettings>
 
-const credits = z.int('Send a whole number of credits.').min(0).max(1_000_000_000)
+const credits = z.int('Send a whole number of credits.').min(0).max(CREDITS_MAX)
 
 /** Body of `PATCH account`; omitted settings stay as they are. */
 export const accountChange = z.strictObject({
   name: nameField.optional(),
   time_zone: z.string().min(1).max(100).optional(),
-  retention_days: z.int().min(0).max(365).nullable().optional(),
+  retention_days: z.int().min(0).max(RETENTION_DAYS.max).nullable().optional(),
   daily_spending_limit: credits.nullable().optional(),
   low_credit_mark: credits.min(1).nullable().optional(),
   requires_second_factor: z.boolean().optional(),
