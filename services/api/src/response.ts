@@ -120,12 +120,10 @@ function commonHeaders(context: RequestContext): string[] {
   return headers
 }
 
-/** The headers of every response, and further ones. */
-export function headersWith(
-  context: RequestContext,
-  more: Readonly<Record<string, string>>,
-): string[] {
-  return [...commonHeaders(context), ...Object.entries(more).flat()]
+/** The headers of a response with data of an account, which must not be cached, and further ones. */
+export function headersWith(res: Response, more: Readonly<Record<string, string>>): string[] {
+  const common = commonHeaders(requestContextOf(res))
+  return [...common, 'Cache-Control', 'no-store', ...Object.entries(more).flat()]
 }
 
 /** The refusal for any error that was thrown: bugs are 500 without details. */

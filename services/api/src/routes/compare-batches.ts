@@ -4,7 +4,6 @@ import { openComparison } from '@plumbline/pipeline/compare'
 import { admit, refuseLate, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
-import { requestContextOf } from '../request-context.ts'
 import { headersWith } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
 import { batchIdOf } from './batch-id.ts'
@@ -38,10 +37,9 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
       await refuseLate(ctx.access, req, res)
       const { stream, fileName, contentType } = opened
       const kept = request.format === 'json' ? 'inline' : `attachment; filename="${fileName}"`
-      const headers = headersWith(requestContextOf(res), {
+      const headers = headersWith(res, {
         'Content-Type': contentType,
         'Content-Disposition': kept,
-        'Cache-Control': 'no-store',
       })
       res.writeHead(200, headers)
       await sendStream(ctx, req, res, stream)

@@ -3,7 +3,6 @@ import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { exportFiles } from '../export-files.ts'
 import { refuseQuery } from '../query.ts'
-import { requestContextOf } from '../request-context.ts'
 import { headersWith } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
 import type { Handler } from './handler.ts'
@@ -26,10 +25,9 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
     const files = exportFiles({ pipeline: ctx.pipeline, owner, turn })
     res.writeHead(
       200,
-      headersWith(requestContextOf(res), {
+      headersWith(res, {
         'Content-Type': 'application/zip',
         'Content-Disposition': `attachment; filename="${accountId}.zip"`,
-        'Cache-Control': 'no-store',
       }),
     )
     await sendStream(ctx, req, res, zipStream(files))

@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 import { headersOf } from '../fetch-headers.ts'
 import { createInnerFetch } from '../inner-fetch.ts'
 import { refuseQuery } from '../query.ts'
-import { callerOf, requestContextOf } from '../request-context.ts'
+import { callerOf } from '../request-context.ts'
 import { headersWith, isGone } from '../response.ts'
 import type { Handler } from './handler.ts'
 
@@ -84,10 +84,9 @@ function signalOf(res: Response): AbortSignal {
 
 function send(res: Response, { status, type, body }: HttpResponse): void {
   if (res.headersSent || res.destroyed) return
-  const headers = headersWith(requestContextOf(res), {
+  const headers = headersWith(res, {
     ...(type === undefined ? {} : { 'Content-Type': type }),
     'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
   })
   res.writeHead(status, headers)
   res.end(body)

@@ -8,7 +8,6 @@ import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import type { Context } from '../context.ts'
 import { csvLine } from '../csv-line.ts'
 import { readQuery } from '../query.ts'
-import { requestContextOf } from '../request-context.ts'
 import { headersWith, jsonResponse, sendResponse } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
 import type { Handler } from './handler.ts'
@@ -96,10 +95,9 @@ async function sendCsv(
 ): Promise<void> {
   res.writeHead(
     200,
-    headersWith(requestContextOf(res), {
+    headersWith(res, {
       'Content-Type': 'text/csv; charset=utf-8',
       'Content-Disposition': 'attachment; filename="ledger.csv"',
-      'Cache-Control': 'no-store',
     }),
   )
   await sendStream(ctx, req, res, Readable.from(csvPages(ctx, from)))

@@ -7,7 +7,6 @@ import type { Request, Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import { partWanted, type PartWanted } from '../byte-range.ts'
 import type { Context } from '../context.ts'
-import { requestContextOf } from '../request-context.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../concurrency-limit.ts'
 import { headersWith, sendProblem } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
@@ -146,11 +145,10 @@ function statusOf(part: PartWanted): number {
 
 function headersOf(res: Response, results: Results, part: PartWanted): string[] {
   const { finished } = results
-  return headersWith(requestContextOf(res), {
+  return headersWith(res, {
     'Content-Type': results.contentType,
     'Content-Disposition': create(results.fileName, { fallback: fallbackOf(results) }),
     'X-Results-Complete': String(results.complete),
-    'Cache-Control': 'no-store',
     'Accept-Ranges': finished === undefined ? 'none' : 'bytes',
     ...(finished === undefined
       ? {}

@@ -5,7 +5,6 @@ import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { csvLine } from '../csv-line.ts'
 import { readQuery, type Query } from '../query.ts'
-import { requestContextOf } from '../request-context.ts'
 import { headersWith, jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
@@ -32,11 +31,10 @@ export function readUsage(ctx: Context): Handler {
     const body = csvOf(view)
     res.writeHead(
       200,
-      headersWith(requestContextOf(res), {
+      headersWith(res, {
         'Content-Type': 'text/csv; charset=utf-8',
         'Content-Length': String(Buffer.byteLength(body)),
         'Content-Disposition': `attachment; filename="usage-${view.from}-${view.to}.csv"`,
-        'Cache-Control': 'no-store',
       }),
     )
     res.end(req.method === 'HEAD' ? undefined : body)

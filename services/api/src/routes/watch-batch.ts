@@ -3,7 +3,6 @@ import { shareReads, watchBatch as changesOf, type BatchReader } from '@plumblin
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { requestContextOf } from '../request-context.ts'
 import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { headersWith } from '../response.ts'
@@ -69,9 +68,8 @@ function tooManyStreams(current: number): Problem {
 
 async function openStream(ctx: Context, res: Response): Promise<void> {
   await showBalance(ctx.access, res)
-  const headers = headersWith(requestContextOf(res), {
+  const headers = headersWith(res, {
     'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-store',
     // Proxies that buffer would hold events back.
     'X-Accel-Buffering': 'no',
   })
