@@ -14,13 +14,14 @@ import {
   readErasure as read,
 } from '@plumbline/pipeline/erasure'
 import type { Request } from 'express'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery, refuseQuery } from '../query.ts'
 import { callerOf, type Caller } from '../request-context.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
+import { jsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { readOnceBody, respondOnce } from './respond-once.ts'
+import { sendView } from './send-view.ts'
 
 /** `POST /v1/erase`: begins to erase values from everything that is stored for the account. */
 export function erase(ctx: Context): Handler {
@@ -67,8 +68,7 @@ export function listErasures(ctx: Context): Handler {
       limit: query.wholeNumber('limit', { fallback, min: 1, max }),
       cursor: query.text('cursor', ERASURE_ID),
     })
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, page))
+    await sendView(ctx, res, page)
   }
 }
 
@@ -78,8 +78,7 @@ export function readErasure(ctx: Context): Handler {
     const owner = await admit(ctx.access, req, res, { spends: false })
     refuseQuery(req)
     const view = await read(ctx.pipeline, owner, erasureIdOf(req))
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, view))
+    await sendView(ctx, res, view)
   }
 }
 

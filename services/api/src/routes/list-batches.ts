@@ -1,10 +1,10 @@
 import { BATCH_STATES } from '@plumbline/contract/batch'
 import { listBatches as pageOf } from '@plumbline/pipeline/read'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /** Batches of a page, by default and at most. */
 const PAGE = { default: 20, max: 100 } as const
@@ -23,7 +23,6 @@ export function listBatches(ctx: Context): Handler {
       states: query.words('status', BATCH_STATES),
       search: query.phrase('search', SEARCH_MAX_CHARS),
     })
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, page))
+    await sendView(ctx, res, page)
   }
 }

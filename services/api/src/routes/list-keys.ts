@@ -1,11 +1,11 @@
 import type { KeyList } from '@plumbline/contract/keys'
 import { keyViewOf } from '@plumbline/db/key-view'
 import { listKeys as keysOf } from '@plumbline/db/keys'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /** `GET /v1/keys`: the keys that the account has had, newest first; never the keys themselves. */
 export function listKeys(ctx: Context): Handler {
@@ -16,7 +16,6 @@ export function listKeys(ctx: Context): Handler {
     const list: KeyList = {
       data: keys.map(keyViewOf),
     }
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, list))
+    await sendView(ctx, res, list)
   }
 }

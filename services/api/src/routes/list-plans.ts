@@ -1,10 +1,10 @@
 import type { OffersView } from '@plumbline/contract/plans'
 import { listPacks, listPlans as plansOf } from '@plumbline/db/offers'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /** `GET /v1/plans`: the offered plans and packs with their prices, and the contact for them. */
 export function listPlans(ctx: Context): Handler {
@@ -32,8 +32,7 @@ export function listPlans(ctx: Context): Handler {
         })),
       contact_url: ctx.settings.CONTACT_URL ?? null,
     }
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, view))
+    await sendView(ctx, res, view)
   }
 }
 

@@ -3,13 +3,13 @@ import { MAPPING_WANTED } from '@plumbline/contract/batch-request'
 import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import { changeBatch } from '@plumbline/pipeline/change'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /**
  * `PATCH /v1/batches/{id}`: changes how a batch is read and what it checks, before it starts; free.
@@ -21,8 +21,7 @@ export function patchBatch(ctx: Context): Handler {
     refuseQuery(req)
     const change = changeOf(await readAdmittedJson(ctx.access, req, res, ctx.settings))
     const view = await changeBatch(ctx.pipeline, owner, id, change)
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, view))
+    await sendView(ctx, res, view)
   }
 }
 

@@ -8,9 +8,10 @@ import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import type { Context } from '../context.ts'
 import { csvLine } from '../csv-line.ts'
 import { readQuery } from '../query.ts'
-import { headersWith, jsonResponse, sendResponse } from '../response.ts'
+import { headersWith } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /**
  * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a
@@ -26,7 +27,6 @@ export function readLedger(ctx: Context): Handler {
     const { max } = LEDGER_PAGE
     const limit = query.wholeNumber('limit', { fallback: LEDGER_PAGE.default, min: 1, max })
     const place = placeOf(ctx, accountId, query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/))
-    await showBalance(ctx.access, res)
     if (format === 'csv') {
       using _ = downloads.acquire(accountId)
       await sendCsv(ctx, req, res, { accountId, place })
@@ -37,7 +37,7 @@ export function readLedger(ctx: Context): Handler {
       data: [...entries],
       next_cursor: next === null ? null : cursorOf(ctx, accountId, next),
     }
-    sendResponse(res, jsonResponse(200, page))
+    await sendView(ctx, res, page)
   }
 }
 
@@ -93,6 +93,7 @@ async function sendCsv(
   res: Response,
   from: { readonly accountId: string; readonly place: LedgerPosition | undefined },
 ): Promise<void> {
+  await showBalance(ctx.access, res)
   res.writeHead(
     200,
     headersWith(res, {

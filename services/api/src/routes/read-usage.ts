@@ -5,8 +5,9 @@ import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { csvLine } from '../csv-line.ts'
 import { readQuery, type Query } from '../query.ts'
-import { headersWith, jsonResponse, sendResponse } from '../response.ts'
+import { headersWith } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /** `GET /v1/usage`: the usage of the account, by day, product and source. */
 export function readUsage(ctx: Context): Handler {
@@ -23,11 +24,8 @@ export function readUsage(ctx: Context): Handler {
     })
     if (view === undefined) throw new Error(`account ${accountId} has a key but does not exist`)
     refuseLong(view)
+    if (format === 'json') return await sendView(ctx, res, view)
     await showBalance(ctx.access, res)
-    if (format === 'json') {
-      sendResponse(res, jsonResponse(200, view))
-      return
-    }
     const body = csvOf(view)
     res.writeHead(
       200,

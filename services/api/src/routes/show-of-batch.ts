@@ -1,10 +1,10 @@
 import type { Response } from 'express'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { sendView } from './send-view.ts'
 
 /** Reads a view of a batch for the calling account. */
 type ReadOfBatch = (
@@ -20,7 +20,6 @@ export function showOfBatch(ctx: Context, read: ReadOfBatch): Handler {
     const id = batchIdOf(req)
     refuseQuery(req)
     const view = await read(owner, id, res)
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, view))
+    await sendView(ctx, res, view)
   }
 }

@@ -20,14 +20,15 @@ import {
 import { findWebhook, type WebhookEndpoint } from '@plumbline/db/webhooks/endpoints'
 import { deliveryViewOf, messageBody, webhookViewOf } from '@plumbline/webhooks/view'
 import type { Request, Response } from 'express'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { readQuery, refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { jsonResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
+import { sendView } from './send-view.ts'
 import { noSuchWebhook, webhookIdOf } from './webhooks.ts'
 
 /** Deliveries of a page, by default and at most. */
@@ -67,8 +68,7 @@ export function listDeliveries(ctx: Context): Handler {
       data: shown.map((row) => deliveryViewOf(row, endpoint)),
       next_cursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
     }
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, page))
+    await sendView(ctx, res, page)
   }
 }
 

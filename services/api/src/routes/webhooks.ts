@@ -27,9 +27,10 @@ import { admit, showBalance } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
+import { jsonResponse, sendEmpty } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { readOnceBody, respondOnce } from './respond-once.ts'
+import { sendView } from './send-view.ts'
 
 /** `GET /v1/webhooks`: the endpoints of the account, oldest first. */
 export function listWebhooks(ctx: Context): Handler {
@@ -37,8 +38,7 @@ export function listWebhooks(ctx: Context): Handler {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
     refuseQuery(req)
     const list: WebhookList = { data: (await endpointsOf(ctx.db, accountId)).map(webhookViewOf) }
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, list))
+    await sendView(ctx, res, list)
   }
 }
 
@@ -75,8 +75,7 @@ export function readWebhook(ctx: Context): Handler {
     refuseQuery(req)
     const found = await findWebhook(ctx.db, accountId, webhookIdOf(req))
     if (found === undefined) throw noSuchWebhook()
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, webhookViewOf(found)))
+    await sendView(ctx, res, webhookViewOf(found))
   }
 }
 
@@ -93,8 +92,7 @@ export function changeWebhook(ctx: Context): Handler {
     if (wanted.url !== undefined) refuseUnreachable(ctx, wanted.url)
     const changed = await change(ctx.db, { accountId, id }, wanted)
     if (changed === undefined) throw noSuchWebhook()
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, webhookViewOf(changed)))
+    await sendView(ctx, res, webhookViewOf(changed))
   }
 }
 
