@@ -11,8 +11,8 @@ import { admit, insufficientCredits } from '../access.ts'
 import type { Context } from '../context.ts'
 import { callerOf, requestContextOf } from '../request-context.ts'
 import { jsonResponse } from '../response.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 import { respondOnce } from './respond-once.ts'
 
 /** `POST /v1/batches/{id}/start`: holds the credits of a ready batch and runs it (decision 32). */

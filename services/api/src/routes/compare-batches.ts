@@ -6,8 +6,8 @@ import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
 import { headersWith } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 import type { Downloads } from './read-results.ts'
 
 /** `GET /v1/batches/{id}/compare?with=ID`: the changes between two batches of the same records. */

@@ -13,13 +13,13 @@ import {
   noSuchErasure,
   readErasure as read,
 } from '@plumbline/pipeline/erasure'
-import type { Request } from 'express'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery, refuseQuery } from '../query.ts'
 import { callerOf, type Caller } from '../request-context.ts'
 import { jsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { pathIdOf } from './path-id.ts'
 import { readOnceBody, respondOnce } from './respond-once.ts'
 import { sendView } from './send-view.ts'
 
@@ -66,7 +66,7 @@ export function listErasures(ctx: Context): Handler {
     const { default: fallback, max } = ERASURE_PAGE
     const page = await pageOf(ctx.pipeline, owner, {
       limit: query.wholeNumber('limit', { fallback, min: 1, max }),
-      cursor: query.text('cursor', ERASURE_ID),
+      cursor: query.text('cursor', /^ers_[A-Za-z0-9]{1,60}$/),
     })
     await sendView(ctx, res, page)
   }
@@ -77,16 +77,7 @@ export function readErasure(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
     refuseQuery(req)
-    const view = await read(ctx.pipeline, owner, erasureIdOf(req))
+    const view = await read(ctx.pipeline, owner, pathIdOf(req, 'ers', noSuchErasure))
     await sendView(ctx, res, view)
   }
-}
-
-/** Form of an erasure's id. */
-const ERASURE_ID = /^ers_[A-Za-z0-9]{1,60}$/
-
-function erasureIdOf(req: Request): string {
-  const { id } = req.params
-  if (typeof id === 'string' && ERASURE_ID.test(id)) return id
-  throw noSuchErasure()
 }

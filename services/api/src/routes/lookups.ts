@@ -17,6 +17,7 @@ import { readQuery } from '../query.ts'
 import { callerOf, requestContextOf } from '../request-context.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { pathIdOf } from './path-id.ts'
 
 /** Whether the client prefers an asynchronous response. Source: RFC 7240 4.1. */
 export function prefersAsync({ headers }: Request): boolean {
@@ -111,7 +112,7 @@ export function readLookup(ctx: Context): Handler {
   return async (req, res) => {
     const admitted = admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     const owner = await database.orRefused(admitted, { isCached: true })
-    const id = lookupIdOf(req)
+    const id = pathIdOf(req, 'lkp', noSuchLookup)
     const query = readQuery(req, ['wait'])
     const seconds = query.wholeNumber('wait', { fallback: 0, min: 0, max: LOOKUP_WAIT_SECONDS })
     using _ = (seconds > 0 ? waits : ctx.calls).enter(owner.accountId)
@@ -128,10 +129,4 @@ export function readLookup(ctx: Context): Handler {
     await database.orRefused(showBalance(ctx.access, res))
     sendResponse(res, jsonResponse(200, view))
   }
-}
-
-function lookupIdOf(req: Request): string {
-  const { id } = req.params
-  if (typeof id === 'string' && /^lkp_[A-Za-z0-9]{1,60}$/.test(id)) return id
-  throw noSuchLookup()
 }

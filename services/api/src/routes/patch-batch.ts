@@ -7,8 +7,8 @@ import { admit } from '../access.ts'
 import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 import { sendView } from './send-view.ts'
 
 /**

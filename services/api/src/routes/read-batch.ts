@@ -1,8 +1,8 @@
 import type { BatchReader } from '@plumbline/pipeline/read'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 import { sendView } from './send-view.ts'
 
 /** `GET /v1/batches/{id}`: one batch (decision 33). */

@@ -11,8 +11,8 @@ import { createConcurrencyLimit, type ConcurrencyLimit } from '../concurrency-li
 import { headersWith, sendProblem } from '../response.ts'
 import { sendStream } from '../send-stream.ts'
 import { readRefusedQuery, readResultsQuery } from '../results-query.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 
 /**
  * State shared by all downloads of a process, and whatever else decodes chunks: their limit for each

@@ -2,8 +2,8 @@ import type { Response } from 'express'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 import { sendView } from './send-view.ts'
 
 /** Reads a view of a batch for the calling account. */

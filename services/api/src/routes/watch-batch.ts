@@ -6,8 +6,8 @@ import type { Context } from '../context.ts'
 import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { headersWith } from '../response.ts'
-import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { batchIdOf } from './path-id.ts'
 
 /** A comment that keeps the stream open: proxies close a connection that is silent for a minute. */
 const ALIVE = ': alive\n\n'

@@ -29,6 +29,7 @@ import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendEmpty } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { pathIdOf } from './path-id.ts'
 import { readOnceBody, respondOnce } from './respond-once.ts'
 import { sendView } from './send-view.ts'
 
@@ -148,9 +149,7 @@ function withSecret(endpoint: WebhookEndpoint, secret: string): WebhookWithSecre
 
 /** The id of an endpoint in a path. @throws Problem `not_found` for text that is none */
 export function webhookIdOf(req: Request): string {
-  const { id } = req.params
-  if (typeof id === 'string' && /^whk_[A-Za-z0-9]{1,60}$/.test(id)) return id
-  throw noSuchWebhook()
+  return pathIdOf(req, 'whk', noSuchWebhook)
 }
 
 /** The refusal of an endpoint id that does not belong to the account. */
