@@ -100,6 +100,12 @@ test('while many messages wait to be sent, a replay is refused and stores nothin
   expect((await other.post('replay', ALL)).json).toEqual({ replayed: 1 })
 })
 
+test('a replay without a time is refused before anything is looked up', async () => {
+  const { live: key } = await stage.account()
+  const asked = await stage.call('/v1/webhooks/whk_none/replay', { key, body: {} })
+  expect([asked.status, asked.text]).toEqual([400, expect.stringContaining('`since`')])
+})
+
 test('concurrent replays send each message again once', async () => {
   const endpoint = await openEndpoint()
   await addDelivered(endpoint.id, 60)

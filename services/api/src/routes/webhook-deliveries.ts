@@ -1,5 +1,4 @@
 import { Problem } from '@plumbline/contract/problem'
-import { readBody } from '@plumbline/contract/read-body'
 import {
   WEBHOOK_TEST,
   webhookReplay,
@@ -15,19 +14,17 @@ import {
   pageOfDeliveries,
   replayOne,
   replaySince,
-  type DeliveryRow,
 } from '@plumbline/db/webhooks/deliveries'
 import { findWebhook, type WebhookEndpoint } from '@plumbline/db/webhooks/endpoints'
 import { deliveryViewOf, messageBody, webhookViewOf } from '@plumbline/webhooks/view'
 import type { Request, Response } from 'express'
 import { admit } from '../access.ts'
-import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
-import { readQuery, refuseQuery } from '../query.ts'
-import { jsonResponse, type JsonResponse } from '../response.ts'
+import { readQuery } from '../query.ts'
+import { callerOf } from '../request-context.ts'
+import { jsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
-import { respondOnce } from './respond-once.ts'
+import { readOnceBody, respondOnce } from './respond-once.ts'
 import { sendView } from './send-view.ts'
 import { noSuchWebhook, webhookIdOf } from './webhooks.ts'
 
@@ -43,6 +40,9 @@ const REPLAY_MAX_DUE = 100
 /** Test messages of one endpoint that are stored. */
 const TESTS_KEPT = 100
 
+/** Form of the id of a delivery. */
+const DELIVERY_ID = /^dlv_[A-Za-z0-9]{16}$/
+
 /** `GET /v1/webhooks/{id}/deliveries`: the messages to an endpoint, newest first. */
 export function listDeliveries(ctx: Context): Handler {
   return async (req, res) => {
@@ -52,7 +52,7 @@ export function listDeliveries(ctx: Context): Handler {
     const query = readQuery(req, ['limit', 'cursor', 'status'])
     const limit = query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max })
     const status = query.oneOf('status', [...DELIVERY_STATES, ''], '')
-    const cursor = query.text('cursor', /^dlv_[A-Za-z0-9]{16}$/)
+    const cursor = query.text('cursor', DELIVERY_ID)
     const before =
       cursor === undefined ? undefined : await findDelivery(ctx.db, endpoint.id, cursor)
     if (cursor !== undefined && before === undefined) {
@@ -74,24 +74,30 @@ export function listDeliveries(ctx: Context): Handler {
 
 /** `POST /v1/webhooks/{id}/test`: sends a test message. */
 export function testWebhook(ctx: Context): Handler {
-  return sendingOnce(ctx, async (tx, endpoint) => {
-    const body = messageBody(WEBHOOK_TEST, new Date(), webhookViewOf(endpoint))
-    const made = await createTestDelivery(tx, endpoint.id, { body, kept: TESTS_KEPT })
-    return shownDelivery(made, endpoint)
-  })
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    await sendOnce(ctx, req, res, async (tx, endpoint) => {
+      const body = messageBody(WEBHOOK_TEST, new Date(), webhookViewOf(endpoint))
+      const made = await createTestDelivery(tx, endpoint.id, { body, kept: TESTS_KEPT })
+      return deliveryViewOf(made, endpoint)
+    })
+  }
 }
 
 /** `POST /v1/webhooks/{id}/deliveries/{delivery}/replay`: sends a message again, unchanged. */
 export function replayDelivery(ctx: Context): Handler {
-  return sendingOnce(ctx, async (tx, endpoint, req) => {
-    const { delivery: id } = req.params
-    const isId = typeof id === 'string' && /^dlv_[A-Za-z0-9]{16}$/.test(id)
-    const told = isId ? await replayOne(tx, endpoint.id, id) : undefined
-    if (told === undefined) {
-      throw new Problem('not_found', 'There is no delivery with this id.')
-    }
-    return shownDelivery(told, endpoint)
-  })
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    await sendOnce(ctx, req, res, async (tx, endpoint) => {
+      const { delivery: id } = req.params
+      const isId = typeof id === 'string' && DELIVERY_ID.test(id)
+      const told = isId ? await replayOne(tx, endpoint.id, id) : undefined
+      if (told === undefined) {
+        throw new Problem('not_found', 'There is no delivery with this id.')
+      }
+      return deliveryViewOf(told, endpoint)
+    })
+  }
 }
 
 /**
@@ -99,56 +105,46 @@ export function replayDelivery(ctx: Context): Handler {
  * before have been sent.
  */
 export function replayWebhook(ctx: Context): Handler {
-  return sendingOnce(
-    ctx,
-    async (tx, endpoint, _req, body) => {
-      const { since } = readBody(webhookReplay, body)
-      if ((await countDue(tx, endpoint.id, REPLAY_MAX_DUE)) === REPLAY_MAX_DUE) {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    const wanted = await readOnceBody(ctx, req, res, webhookReplay)
+    const send: Sending = async (tx, { id }) => {
+      if ((await countDue(tx, id, REPLAY_MAX_DUE)) === REPLAY_MAX_DUE) {
         const message = `${REPLAY_MAX_DUE} messages or more wait to be sent to this endpoint; replay others when they have been.`
         throw new Problem('conflict', message)
       }
-      const replayed = await replaySince(tx, endpoint.id, new Date(since), REPLAY_MOST)
-      const answer: WebhookReplayed = { replayed }
-      return jsonResponse(202, answer)
-    },
-    true,
-  )
-}
-
-function shownDelivery(made: DeliveryRow, endpoint: WebhookEndpoint): JsonResponse {
-  return jsonResponse(202, deliveryViewOf(made, endpoint))
-}
-
-type Sending = (
-  tx: Tx,
-  endpoint: WebhookEndpoint,
-  req: Request,
-  body: unknown,
-) => Promise<JsonResponse>
-
-/** A POST that creates messages for one endpoint, once for each idempotency key. */
-function sendingOnce(ctx: Context, work: Sending, takesBody = false): Handler {
-  return async (req: Request, res: Response) => {
-    const { accountId } = await admit(ctx.access, req, res, { spends: false })
-    refuseKeyShape(req)
-    const id = webhookIdOf(req)
-    refuseQuery(req)
-    const body: unknown = takesBody
-      ? await readAdmittedJson(ctx.access, req, res, ctx.settings)
-      : {}
-    await respondOnce<JsonResponse>(ctx, req, res, {
-      sameAs: [body],
-      work: async (show) =>
-        await inTransaction(ctx.db, async (tx) => {
-          const endpoint = await findWebhook(tx, accountId, id)
-          if (endpoint === undefined) throw noSuchWebhook()
-          if (endpoint.disabled_at !== null) {
-            const message = 'The endpoint is switched off; change it to `"enabled": true` first.'
-            throw new Problem('conflict', message)
-          }
-          await show(tx, await work(tx, endpoint, req, body))
-        }),
-      respond: (response) => response,
-    })
+      const replayed = await replaySince(tx, id, new Date(wanted.since), REPLAY_MOST)
+      return { replayed } satisfies WebhookReplayed
+    }
+    await sendOnce(ctx, req, res, send, wanted)
   }
+}
+
+/** Creates messages for an endpoint, and shows them. */
+type Sending = (tx: Tx, endpoint: WebhookEndpoint) => Promise<object>
+
+/** Creates messages for one endpoint, once for each idempotency key. */
+async function sendOnce(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  send: Sending,
+  body: object = {},
+): Promise<void> {
+  const { accountId } = callerOf(res)
+  const id = webhookIdOf(req)
+  await respondOnce<object>(ctx, req, res, {
+    sameAs: [body],
+    work: async (show) =>
+      await inTransaction(ctx.db, async (tx) => {
+        const endpoint = await findWebhook(tx, accountId, id)
+        if (endpoint === undefined) throw noSuchWebhook()
+        if (endpoint.disabled_at !== null) {
+          const message = 'The endpoint is switched off; change it to `"enabled": true` first.'
+          throw new Problem('conflict', message)
+        }
+        await show(tx, await send(tx, endpoint))
+      }),
+    respond: (view) => jsonResponse(202, view),
+  })
 }
