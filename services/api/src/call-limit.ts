@@ -20,12 +20,9 @@ export function createCallLimit({
 }: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallLimit {
   const accounts = createConcurrencyLimit(
     CALLS_PER_ACCOUNT,
-    (current) =>
-      new Problem(
-        'too_many_requests',
-        `This account has ${current} calls under way at once, which is the limit; wait for answers.`,
-        { limit: 'calls_of_account', retryAfterSeconds: 1 },
-      ),
+    (count) =>
+      `This account has ${count} calls under way at once, which is the limit; wait for answers.`,
+    { limit: 'calls_of_account', retryAfterSeconds: 1 },
   )
   let count = 0
   return {

@@ -39,7 +39,10 @@ interface ReceivedBatch {
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx
-  const uploads = createConcurrencyLimit(settings.UNFINISHED_BATCHES_LIMIT, tooManyUploads)
+  const uploads = createConcurrencyLimit(
+    settings.UNFINISHED_BATCHES_LIMIT,
+    (count) => `The account is sending ${count} batches at this moment; send one after the other.`,
+  )
   const space = createStorageQuota(settings.STORED_LIMIT_BYTES, (accountId) =>
     storedBytes(ctx.db, accountId),
   )
@@ -93,17 +96,6 @@ async function submitOnce(
     // Does nothing where it was submitted: the store has taken the file over.
     await batch.discard()
   }
-}
-
-/** `Retry-After`: seconds in which a typical upload ends. */
-const RETRY_SECONDS = 5
-
-function tooManyUploads(current: number): Problem {
-  return new Problem(
-    'too_many_requests',
-    `The account is sending ${current} batches at this moment; send one after the other.`,
-    { retryAfterSeconds: RETRY_SECONDS },
-  )
 }
 
 async function submit(

@@ -28,10 +28,12 @@ const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
  */
 export function handleMcp(ctx: Context, app: RequestListener): Handler {
   const innerFetch = createInnerFetch(app)
-  const limit = createConcurrencyLimit(MCP_LIMITS.callsAtOnce, (current) => {
-    const message = `This account has ${current} messages under way at once, which is the limit; wait for answers.`
-    return new Problem('too_many_requests', message, { retryAfterSeconds: 1 })
-  })
+  const limit = createConcurrencyLimit(
+    MCP_LIMITS.callsAtOnce,
+    (count) =>
+      `This account has ${count} messages under way at once, which is the limit; wait for answers.`,
+    { retryAfterSeconds: 1 },
+  )
   const bounds = {
     ...ctx.settings,
     BODY_LIMIT_BYTES: MCP_LIMITS.messageBytes,

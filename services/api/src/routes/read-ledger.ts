@@ -19,7 +19,10 @@ import { sendView } from './send-view.ts'
  * reads.
  */
 export function readLedger(ctx: Context): Handler {
-  const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  const downloads = createConcurrencyLimit(
+    ctx.settings.DOWNLOADS_LIMIT,
+    (count) => `The account has ${count} downloads of its ledger under way; wait until one ends.`,
+  )
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
     const query = readQuery(req, ['limit', 'cursor', 'format'])
@@ -39,14 +42,6 @@ export function readLedger(ctx: Context): Handler {
     }
     await sendView(ctx, res, page)
   }
-}
-
-function tooManyDownloads(current: number): Problem {
-  return new Problem(
-    'too_many_requests',
-    `The account has ${current} downloads of its ledger under way; wait until one ends.`,
-    { retryAfterSeconds: 5 },
-  )
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import { REFUSED_FORMATS, RESULT_FORMATS } from '@plumbline/contract/results-request'
-import { PROBLEMS, Problem } from '@plumbline/contract/problem'
+import { PROBLEMS } from '@plumbline/contract/problem'
 import { openResults, type Results, type ResultsRequest } from '@plumbline/pipeline/results'
 import { create } from 'content-disposition'
 import type { Request, Response } from 'express'
@@ -32,7 +32,10 @@ const ROUNDS_A_TURN = 8
 
 /** Makes the state that downloads share. */
 export function createDownloads(ctx: Context): Downloads {
-  const limit = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  const limit = createConcurrencyLimit(
+    ctx.settings.DOWNLOADS_LIMIT,
+    (count) => `The account has ${count} downloads of results under way; wait until one ends.`,
+  )
   return { limit, turn: createTurns(ROUNDS_A_TURN) }
 }
 
@@ -93,17 +96,6 @@ function partOf(part: PartWanted) {
     case 'outside':
       return 'none'
   }
-}
-
-/** `Retry-After` of a download beyond the limit, in seconds. */
-const RETRY_SECONDS = 5
-
-function tooManyDownloads(current: number): Problem {
-  return new Problem(
-    'too_many_requests',
-    `The account has ${current} downloads of results under way; wait until one ends.`,
-    { retryAfterSeconds: RETRY_SECONDS },
-  )
 }
 
 async function send(

@@ -1,4 +1,3 @@
-import { Problem } from '@plumbline/contract/problem'
 import { shareReads, watchBatch as changesOf, type BatchReader } from '@plumbline/pipeline/read'
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
@@ -20,7 +19,10 @@ const ALIVE_EVERY_MS = 15_000
 export function watchBatch(ctx: Context, read: BatchReader): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
   const look = shareReads(read, everyMs)
-  const streams = createConcurrencyLimit(most, tooManyStreams)
+  const streams = createConcurrencyLimit(
+    most,
+    (count) => `The account has ${count} streams of events open; close one first.`,
+  )
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     await using stack = new AsyncDisposableStack()
@@ -53,17 +55,6 @@ export function watchBatch(ctx: Context, read: BatchReader): Handler {
       res.end()
     }
   }
-}
-
-/** `Retry-After` of a stream beyond the limit, in seconds. */
-const RETRY_SECONDS = 5
-
-function tooManyStreams(current: number): Problem {
-  return new Problem(
-    'too_many_requests',
-    `The account has ${current} streams of events open; close one first.`,
-    { retryAfterSeconds: RETRY_SECONDS },
-  )
 }
 
 async function openStream(ctx: Context, res: Response): Promise<void> {
