@@ -1,5 +1,3 @@
-import { sumFileBytes } from '@plumbline/db/batches/rows'
-import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
 /** Limits the bytes of an account's files: stored ones, and those this process is receiving. */
@@ -113,11 +111,6 @@ export function createStorageQuota(
       }
     },
   }
-}
-
-/** Reads the bytes of an account's files in the store. */
-export async function storedBytes(db: Db, accountId: string): Promise<number> {
-  return await sumFileBytes(db, accountId)
 }
 
 function newUsage(): Usage {

@@ -2,6 +2,7 @@ import { readingOf, readUploadFields, type BatchOptions } from '../batch-options
 import { Problem } from '@plumbline/contract/problem'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import { readPreferences } from '@plumbline/db/accounts'
+import { sumFileBytes } from '@plumbline/db/batches/rows'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import { admit, refuseRevoked, showBalance } from '../access.ts'
@@ -9,7 +10,7 @@ import { mediaType } from '../body.ts'
 import type { Context } from '../context.ts'
 import { createDryRunGuard } from '../dry-run.ts'
 import { callerOf, requestContextOf } from '../request-context.ts'
-import { createStorageQuota, storedBytes, type IncomingFile } from '../storage-quota.ts'
+import { createStorageQuota, type IncomingFile } from '../storage-quota.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency, type Run } from '../idempotency.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
@@ -44,7 +45,7 @@ export function createBatch(ctx: Context): Handler {
     (count) => `The account is sending ${count} batches at this moment; send one after the other.`,
   )
   const space = createStorageQuota(settings.STORED_LIMIT_BYTES, (accountId) =>
-    storedBytes(ctx.db, accountId),
+    sumFileBytes(ctx.db, accountId),
   )
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, {
