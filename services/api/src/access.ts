@@ -12,7 +12,6 @@ import type { RequestLimit } from './request-limit.ts'
 import {
   comesWithSession,
   endedSession,
-  isStillSignedIn,
   sessionCaller,
   type SessionAccess,
 } from './session-access.ts'
@@ -123,17 +122,6 @@ async function isRepeat(
 }
 
 /**
- * Whether the key or session of an admitted request is still valid, by its cache, and its account
- * active.
- */
-export async function isStillAdmitted(access: Access, req: Request): Promise<boolean> {
-  const key = bearer(req.headers.authorization)
-  if (key !== undefined) return (await access.apiKeys.find(key))?.status === 'active'
-  const { caller } = req.res === undefined ? {} : requestContextOf(req.res)
-  return await isStillSignedIn(access, req, caller?.accountId)
-}
-
-/**
  * Refuses a request whose key or session ended since it was admitted, or may not do this any more:
  * a large body may take hours to arrive. The caller of the request is from then on as it is now.
  */
@@ -146,6 +134,21 @@ export async function refuseRevoked(access: Access, req: Request, res: Response)
   if (caller.accountId !== context.caller?.accountId) throw endedSession()
   refuseStanding(caller)
   context.caller = caller
+}
+
+/** Whether an admitted request is not one that `refuseRevoked` refuses. */
+export async function isStillAdmitted(
+  access: Access,
+  req: Request,
+  res: Response,
+): Promise<boolean> {
+  try {
+    await refuseRevoked(access, req, res)
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
 
 /**

@@ -1,7 +1,20 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Access } from './access.ts'
 import { abortWhenRevoked } from './key-revocation.ts'
+import { openRequestContext } from './request-context.ts'
+
+/** The caller of a key that may be used. */
+const ACTIVE = { status: 'active', mode: 'live' }
+
+/** A request with a key, and its response. */
+function asked(): readonly [Request, Response] {
+  // Safe because no more of them is used.
+  const request = { headers: { authorization: 'Bearer key' } } as Request
+  const response = { req: request } as Response
+  openRequestContext(response)
+  return [request, response]
+}
 
 test('a database that is away is reported once by each download, and once more after it was back', async () => {
   let checks = 0
@@ -9,7 +22,7 @@ test('a database that is away is reported once by each download, and once more a
   const find = async (): Promise<object | undefined> => {
     checks += 1
     if (isAway) throw new Error('away')
-    return { status: 'active' }
+    return ACTIVE
   }
   const errors: unknown[] = []
   const ctx = {
@@ -22,8 +35,7 @@ test('a database that is away is reported once by each download, and once more a
     const before = checks
     await expect.poll(() => checks).toBeGreaterThan(before + 3)
   }
-  const request = { headers: { authorization: 'Bearer key' } } as Request
-  using _ = abortWhenRevoked(ctx, request, revoked)
+  using _ = abortWhenRevoked(ctx, ...asked(), revoked)
   await more()
   expect(errors).toHaveLength(1)
   isAway = false
@@ -48,15 +60,14 @@ function contextOf(
 }
 
 test('a response ends once its key is revoked', async () => {
-  let found: object | undefined = { status: 'active' }
+  let found: object | undefined = ACTIVE
   let checks = 0
   const find = async (): Promise<object | undefined> => {
     checks += 1
     return found
   }
   const revoked = new AbortController()
-  const request = { headers: { authorization: 'Bearer key' } } as Request
-  using _ = abortWhenRevoked(contextOf(find), request, revoked)
+  using _ = abortWhenRevoked(contextOf(find), ...asked(), revoked)
   await expect.poll(() => checks).toBeGreaterThan(1)
   expect(revoked.signal.aborted).toBe(false)
   found = undefined
@@ -71,8 +82,7 @@ test('a key is not checked again before the check under way has ended', () => {
     checks += 1
     return new Promise(() => undefined)
   }
-  const request = { headers: { authorization: 'Bearer key' } } as Request
-  using _ = abortWhenRevoked(contextOf(find), request, new AbortController())
+  using _ = abortWhenRevoked(contextOf(find), ...asked(), new AbortController())
   vi.advanceTimersByTime(1_000)
   expect(checks).toBe(1)
 })

@@ -21,7 +21,7 @@ export async function sendStream(
     return
   }
   const revoked = new AbortController()
-  using _ = abortWhenRevoked(ctx, req, revoked)
+  using _ = abortWhenRevoked(ctx, req, res, revoked)
   try {
     await pipeline(stream, res, { signal: revoked.signal })
   } catch (error) {

@@ -60,19 +60,6 @@ export async function sessionCaller(access: SessionAccess, req: Request): Promis
   return { ...membership, keyId: null, sessionId: session.sessionId, mode: mode ?? 'live' }
 }
 
-/** Whether the session of an admitted request is still valid for its account and its action. */
-export async function isStillSignedIn(
-  access: SessionAccess,
-  req: Request,
-  accountId: string | undefined,
-): Promise<boolean> {
-  const membership = (await sessionOf(access, req))?.membership
-  if (membership === undefined || membership === null) return false
-  if (accountId !== undefined && membership.accountId !== accountId) return false
-  if (membership.status !== 'active') return false
-  return READING.includes(req.method) || isAtLeast(membership.role, 'member')
-}
-
 /**
  * Refuses a change by a user who may only read.
  *

@@ -41,7 +41,7 @@ export function watchBatch(ctx: Context, read: BatchReader): Handler {
       return
     }
     const keepAlive = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
-    stack.use(abortWhenRevoked(ctx, req, gone))
+    stack.use(abortWhenRevoked(ctx, req, res, gone))
     try {
       let number = 0
       while (next.done !== true) {
