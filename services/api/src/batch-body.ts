@@ -7,10 +7,10 @@ import {
   readJsonOptions,
   type BatchOptions,
 } from './batch-options.ts'
+import { faulty } from './body.ts'
 import {
   createJsonScanner,
   type JsonBounds,
-  type JsonFault,
   type JsonPart,
   type JsonWatch,
 } from './json-scanner.ts'
@@ -236,18 +236,6 @@ function refuseOther(part: JsonPart): void {
 function longField(kept: 'key' | 'field', field: string): Problem {
   const named = kept === 'key' ? 'The name of a field' : `\`${field}\``
   return refused(`${named} is longer than ${FIELD_MAX_CHARS} characters; send less.`)
-}
-
-/** The refusal of a JSON body that is malformed or exceeds the limits. */
-export function faulty(fault: JsonFault, { depth, keys }: JsonBounds): Problem {
-  switch (fault) {
-    case 'malformed':
-      return refused('The body is not JSON; send one JSON object.')
-    case 'too_deep':
-      return refused(`The body nests deeper than ${depth} levels; send flat JSON.`)
-    case 'too_many_keys':
-      return refused(`The body has more than ${keys} keys and items in one place; send fewer.`)
-  }
 }
 
 function refused(message: string): Problem {

@@ -1,9 +1,8 @@
-import { faulty } from './batch-body.ts'
-import { faultOfJson, isSurelyWithin, type JsonBounds } from './json-scanner.ts'
 import type { CALL_LIMITS, LimitsOf } from '@plumbline/contract/limits'
 import { Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'
 import { isUtf8 } from 'node:buffer'
+import { faultOfJson, isSurelyWithin, type JsonBounds, type JsonFault } from './json-scanner.ts'
 
 /**
  * Milliseconds within which a JSON body must arrive. Source: as Node's `requestTimeout`, against
@@ -126,6 +125,22 @@ function parseJson(bytes: Buffer, bounds: JsonBounds): unknown {
   } catch {
     // The cause would quote the body, and with it a subject, in the log.
     throw faulty('malformed', bounds)
+  }
+}
+
+/** The refusal of a JSON body that is malformed or exceeds the limits. */
+export function faulty(fault: JsonFault, { depth, keys }: JsonBounds): Problem {
+  return new Problem('bad_request', faultText(fault, depth, keys))
+}
+
+function faultText(fault: JsonFault, depth: number, keys: number): string {
+  switch (fault) {
+    case 'malformed':
+      return 'The body is not JSON; send one JSON object.'
+    case 'too_deep':
+      return `The body nests deeper than ${depth} levels; send flat JSON.`
+    case 'too_many_keys':
+      return `The body has more than ${keys} keys and items in one place; send fewer.`
   }
 }
 
