@@ -5,7 +5,6 @@ import {
   type AppPath,
   type AppRouteName,
 } from '@plumbline/contract/app/paths'
-import { isAtLeast } from '@plumbline/contract/app/roles'
 import { APP_SHAPES } from '@plumbline/contract/app/shapes'
 import { Problem } from '@plumbline/contract/problem'
 import type { UserSession } from '@plumbline/db/people/sessions'
@@ -110,16 +109,10 @@ function judge(row: AppPath, session: UserSession | undefined, res: Response): v
     const { membership } = session
     if (membership === null) throw noAccount()
     if (row.method !== 'GET') refuseOtherAccount(res.req, membership.accountId)
-    if (!isAtLeast(membership.role, row.access)) {
-      throw new Problem(
-        'forbidden',
-        row.access === 'owner'
-          ? 'Only an owner of the account may do this; ask one.'
-          : 'A viewer has read access only; ask an owner of the account for another role.',
-      )
+    if (row.access === 'owner' && membership.role !== 'owner') {
+      throw new Problem('forbidden', 'Only an owner of the account may do this; ask one.')
     }
-    // A viewer may leave, too.
-    if (row.method !== 'GET' && row.access !== 'viewer') {
+    if (row.access !== 'viewer') {
       refuseReader(session)
       refuseSuspended(membership)
     }
