@@ -1,11 +1,9 @@
 import type { Memory } from '@plumbline/ports/memory'
 import type { Scorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
-import { isKeyHeld } from '@plumbline/db/idempotency'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
-import { isRefundedSql } from '@plumbline/metering/refunded'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { uploadLimits } from '@plumbline/intake/limits'
@@ -32,7 +30,7 @@ import { createRefusalCounter, type RefusalCounter } from './count-refusals.ts'
 import { createDatabaseTimeLimit, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
-import { keptKey, type IdempotencyStore } from './idempotency.ts'
+import { isRepeat, type IdempotencyStore } from './idempotency.ts'
 import { withLocalFallback } from './local-fallback.ts'
 import { openPeople } from './people.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -194,14 +192,7 @@ function openAccess(
     sessions,
     publicUrl: settings.PUBLIC_URL,
     balances: createBalanceCache(async (accountId) => (await metering.remaining(accountId)) ?? 0),
-    isRepeat: (scope) => {
-      const key = keptKey(installationKey, scope.key)
-      return isKeyHeld(
-        connections.callDb,
-        { ...scope, key },
-        { runMs, isRefunded: isRefundedSql('held') },
-      )
-    },
+    isRepeat: (scope) => isRepeat({ db: connections.callDb, runMs, installationKey }, scope),
     calls: createRateLimit({
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,

@@ -1,6 +1,14 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
-import { claimKey, freeKey, storeResponse, type IdempotentCall } from '@plumbline/db/idempotency'
+import {
+  claimKey,
+  freeKey,
+  isKeyHeld,
+  storeResponse,
+  type IdempotencyScope,
+  type IdempotentCall,
+  type KeyTerms,
+} from '@plumbline/db/idempotency'
 import { retryStatement } from '@plumbline/db/retry'
 import { isRefundedSql } from '@plumbline/metering/refunded'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
@@ -64,10 +72,7 @@ export async function withIdempotency(
   if (key === undefined) return await work({ opKey, keep: undefined })
 
   const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
-  const claiming = claimKey(store.db, call, {
-    runMs: store.runMs,
-    isRefunded: isRefundedSql('held'),
-  })
+  const claiming = claimKey(store.db, call, heldBy(store))
   const claim = await store.database.orRefused(claiming).catch((error: unknown) => {
     void freeRefused(store, call, claiming)
     throw error
@@ -104,6 +109,20 @@ export async function withIdempotency(
         return await work(run)
       })
   }
+}
+
+/** Whether a call would be a repeat, so that it gets a stored response. */
+export async function isRepeat(
+  store: Pick<IdempotencyStore, 'db' | 'runMs' | 'installationKey'>,
+  { key, ...scope }: IdempotencyScope,
+): Promise<boolean> {
+  const kept = keptKey(store.installationKey, key)
+  return await isKeyHeld(store.db, { ...scope, key: kept }, heldBy(store))
+}
+
+/** Which attempts hold their key: those of the last `runMs` whose debit was not refunded. */
+function heldBy({ runMs }: Pick<IdempotencyStore, 'runMs'>): KeyTerms {
+  return { runMs, isRefunded: isRefundedSql('held') }
 }
 
 /**
@@ -204,6 +223,6 @@ function callOf(
 }
 
 /** The hash under which an idempotency key is stored: clients may build keys from personal data. */
-export function keptKey(installationKey: InstallationKey, key: string): string {
+function keptKey(installationKey: InstallationKey, key: string): string {
   return installationKey.digest(`idempotency-key:${key}`)
 }
