@@ -13,7 +13,6 @@ import { testKeysText } from './test-key-reference.ts'
 import { noSuchPath, problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
-import { handleMcp } from './routes/mcp.ts'
 
 /**
  * Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error
@@ -36,8 +35,7 @@ export function createApp(ctx: Context): Express {
     observe(req, res)
     next()
   })
-  for (const route of routesOf(ctx)) mount(app, ctx.tracer, route)
-  mount(app, ctx.tracer, { path: '/mcp', post: handleMcp(ctx, app) })
+  for (const route of routesOf(ctx, app)) mount(app, ctx.tracer, route)
   app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {

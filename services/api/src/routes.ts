@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { PRODUCTS } from '@plumbline/contract/products'
 import { createBatchReader } from '@plumbline/pipeline/read'
 import { appRoutes } from './app-api/mount.ts'
@@ -14,6 +15,7 @@ import { listBatches } from './routes/list-batches.ts'
 import { listKeys } from './routes/list-keys.ts'
 import { listPlans } from './routes/list-plans.ts'
 import { lookUp } from './routes/look-up.ts'
+import { handleMcp } from './routes/mcp.ts'
 import { patchBatch } from './routes/patch-batch.ts'
 import { previewBatch } from './routes/preview-batch.ts'
 import { readKnown } from './routes/read-known.ts'
@@ -42,8 +44,13 @@ import {
   rotateWebhook,
 } from './routes/webhooks.ts'
 
-/** Every path of the service except the pages of `/docs`; the most frequent ones first. */
-export function routesOf(ctx: Context): readonly Route[] {
+/**
+ * Every path of the service except the pages of `/docs` and of the app; the most frequent ones
+ * first.
+ *
+ * @param app the app itself, which tools call
+ */
+export function routesOf(ctx: Context, app: RequestListener): readonly Route[] {
   const downloads = createDownloads(ctx)
   const read = createBatchReader(ctx.pipeline)
   return [
@@ -89,6 +96,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/erase', get: listErasures(ctx), post: erase(ctx) },
     { path: '/v1/erase/:id', get: readErasure(ctx) },
     { path: '/v1/export', get: exportAccount(ctx, downloads) },
+    { path: '/mcp', post: handleMcp(ctx, app) },
     ...appRoutes({ ctx, people: ctx.people }),
     { path: '/healthz', get: readHealth() },
     { path: '/readyz', get: readReadiness(ctx) },
