@@ -1,11 +1,10 @@
-import { readPreferences } from '@plumbline/db/accounts'
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { listMembers } from '@plumbline/db/people/members'
 import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/notifications'
 import type { MailMessage } from '@plumbline/mail/message'
 import { takeLowCredits } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
 import { queueMessage, type People } from '@plumbline/people/people'
+import { accountNameOf, queueForOwners } from './account-mail.ts'
 
 /** Milliseconds between two checks for notifications to send. */
 const POLL_MS = 5_000
@@ -72,7 +71,7 @@ async function queueEndedBatches(people: People, tx: Tx): Promise<number> {
     const message: MailMessage = {
       kind: 'batch_ended',
       to: email,
-      accountName: await nameOf(tx, accountId),
+      accountName: await accountNameOf(tx, accountId),
       batchName: name ?? id,
       status,
       link: linkOf(people, `batches/${id}`),
@@ -86,7 +85,7 @@ async function queueLowCredits(people: People, tx: Tx): Promise<number> {
   const notices = await takeLowCredits(tx, AT_ONCE)
   for (const { accountId, available, lowMark: mark } of notices) {
     const link = linkOf(people, 'credits')
-    const accountName = await nameOf(tx, accountId)
+    const accountName = await accountNameOf(tx, accountId)
     await queueForOwners(people, tx, accountId, (to) => ({
       kind: 'credits_low',
       to,
@@ -105,7 +104,7 @@ async function queueDisabledEndpoints(people: People, tx: Tx): Promise<number> {
     const taken = await people.takeOfDay(`${WEBHOOK_MAIL_BUDGETS}${accountId}`, WEBHOOK_MAILS_A_DAY)
     if (taken === undefined) continue
     const link = linkOf(people, 'settings')
-    const accountName = await nameOf(tx, accountId)
+    const accountName = await accountNameOf(tx, accountId)
     await queueForOwners(people, tx, accountId, (to) => ({
       kind: 'webhook_off',
       to,
@@ -114,23 +113,6 @@ async function queueDisabledEndpoints(people: People, tx: Tx): Promise<number> {
     }))
   }
   return disabled.length
-}
-
-async function queueForOwners(
-  people: People,
-  tx: Tx,
-  accountId: string,
-  messageTo: (email: string) => MailMessage,
-): Promise<void> {
-  const members = await listMembers(tx, accountId)
-  for (const { email } of members.filter(({ role }) => role === 'owner')) {
-    await queueMessage(people, tx, messageTo(email))
-  }
-}
-
-async function nameOf(tx: Tx, accountId: string): Promise<string> {
-  const account = await readPreferences(tx, accountId)
-  return account?.name ?? account?.email ?? accountId
 }
 
 /** Safe because the public address is set if mail is sent. */

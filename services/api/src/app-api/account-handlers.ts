@@ -9,15 +9,14 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { keyViewOf } from '@plumbline/db/key-view'
 import { createAuditedKey, revokeAuditedKey } from '@plumbline/db/key-acts'
 import { listKeys } from '@plumbline/db/keys'
-import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
 import { closeAccount } from '@plumbline/metering/administer'
 import { readSpending, setSpending } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
 import { requireRole } from '@plumbline/people/membership'
-import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
 import type { Request } from 'express'
+import { accountNameOf, queueForOwners } from '../account-mail.ts'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
 /** Prefix of the names of daily budgets of new keys; the account's id follows. */
@@ -55,22 +54,19 @@ export const ACCOUNT_HANDLERS = {
       // Under the lock that it takes: the user may have been removed while it waited for that.
       await requireRole(tx, { accountId, userId }, 'member')
       if (replaced !== null) {
-        const [by, account, members] = [
-          await getUser(tx, userId),
-          await readPreferences(tx, accountId),
-          await listMembers(tx, accountId),
-        ]
-        const news = {
-          kind: 'key_replaced' as const,
-          accountName: account?.name ?? account?.email ?? accountId,
+        const { name: byName } = await getUser(tx, userId)
+        const accountName = await accountNameOf(tx, accountId)
+        const link = linkTo(people, call.visitor, 'keys')
+        const { last4 } = record
+        await queueForOwners(people, tx, accountId, (to) => ({
+          kind: 'key_replaced',
+          to,
+          accountName,
           mode,
-          last4: record.last4,
-          byName: by.name,
-          link: linkTo(people, call.visitor, 'keys'),
-        }
-        for (const { email } of members.filter(({ role }) => role === 'owner')) {
-          await queueMessage(people, tx, { ...news, to: email })
-        }
+          last4,
+          byName,
+          link,
+        }))
       }
       return { key, record: keyViewOf(record), replaced }
     })

@@ -1,4 +1,3 @@
-import { readPreferences } from '@plumbline/db/accounts'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
@@ -11,6 +10,7 @@ import {
   type Actor,
 } from '@plumbline/people/membership'
 import { refuseSuspended } from '../access.ts'
+import { accountNameOf } from '../account-mail.ts'
 import { refuseReader } from '../session-access.ts'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
@@ -60,15 +60,15 @@ export const MEMBER_HANDLERS = {
 
   invite: async ({ ctx, people }, call) => {
     const { accountId, userId } = actorOf(call)
-    const [inviter, account] = await Promise.all([
+    const [inviter, accountName] = await Promise.all([
       getUser(ctx.db, userId),
-      readPreferences(ctx.db, accountId),
+      accountNameOf(ctx.db, accountId),
     ])
     const { email, role } = call.body
     const made = await invite(people, call.visitor, actorOf(call), {
       email,
       role,
-      accountName: account?.name ?? account?.email ?? accountId,
+      accountName,
       inviterName: inviter.name,
     })
     return { id: made.id, email, role, expires_at: made.expiresAt.toISOString(), link: made.link }
