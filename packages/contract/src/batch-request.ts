@@ -63,13 +63,22 @@ const retentionDays = z
   .meta({
     description: `Days after its end in which a batch can be read, then it is erased; ${RETENTION_DAYS.default} by default.`,
   })
-/** The error for a malformed mapping. */
-export const MAPPING_WANTED =
+const mappingWanted =
   '`mapping` must be a JSON object from email, phone, ip, domain or ref to a header name or a 0-based column number.'
 const mapping = z.partialRecord(
   z.enum(MAPPED_FIELDS),
-  z.union([z.string().min(1).max(VALUE_MAX_CHARS).regex(PLAIN), z.int().min(0).max(9_999)]),
-  MAPPING_WANTED,
+  z.union(
+    [
+      z
+        .string(mappingWanted)
+        .min(1, mappingWanted)
+        .max(VALUE_MAX_CHARS, mappingWanted)
+        .regex(PLAIN, mappingWanted),
+      z.int(mappingWanted).min(0, mappingWanted).max(9_999, mappingWanted),
+    ],
+    mappingWanted,
+  ),
+  mappingWanted,
 )
 
 const sheetWanted = '`sheet` must be the name of a sheet of the workbook, or its number from 1.'

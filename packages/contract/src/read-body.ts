@@ -14,7 +14,8 @@ export function readBody<Shape extends z.ZodObject>(shape: Shape, body: unknown)
   const read = shape.safeParse(body)
   if (read.success) return read.data
   const { issues } = read.error
-  const unknown = issues.find((issue) => issue.code === 'unrecognized_keys')
+  // Of the body itself: an object within it has a message of its own.
+  const unknown = issues.find(({ code, path }) => code === 'unrecognized_keys' && path.length === 0)
   if (unknown?.code === 'unrecognized_keys') {
     throw new Problem('bad_request', unknownFields(unknown.keys, Object.keys(shape.shape)))
   }

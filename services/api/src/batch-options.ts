@@ -5,7 +5,6 @@ import {
   batchRecord,
   fieldsOf,
   MAPPED_FIELDS,
-  MAPPING_WANTED,
   unknownMapping,
   uploadFields,
   type BatchRecord,
@@ -183,8 +182,7 @@ function refusal(body: object, error: z.ZodError, known: readonly string[]): Pro
       `\`${field}\` is missing; the fields taken here are ${known.join(', ')}.`,
     )
   }
-  if (field === 'mapping') return new Problem('bad_request', MAPPING_WANTED)
-  if (issue?.code === 'unrecognized_keys') {
+  if (issue?.code === 'unrecognized_keys' && field === undefined) {
     return new Problem('bad_request', unknownFields(issue.keys, known))
   }
   return new Problem(
