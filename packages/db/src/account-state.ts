@@ -1,7 +1,7 @@
 import type { AccountState } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
-import { deleteInSteps, type Steps } from './delete-in-steps.ts'
+import { deleteSome, inSteps, type Steps } from './in-steps.ts'
 import { deleteWebhook, listWebhooks } from './webhooks/endpoints.ts'
 
 /**
@@ -123,8 +123,7 @@ export async function deleteManyRows(
     await deleteWebhook(db, { accountId, id }, steps)
   }
   for (const table of ['idempotency_keys', 'erasures']) {
-    const rows = { table, column: 'account_id', value: accountId }
-    if (!(await deleteInSteps(db, rows, steps))) return false
+    if (!(await inSteps(db, deleteSome(table, 'account_id = $2'), [accountId], steps))) return false
   }
   return true
 }

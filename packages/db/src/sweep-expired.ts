@@ -5,6 +5,7 @@ import {
 } from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
 import { KEY_HOURS } from './idempotency.ts'
+import { deleteSome, inSteps, updateSome } from './in-steps.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 import { SESSION_IDLE_DAYS } from './people/sessions.ts'
 
@@ -61,10 +62,8 @@ export async function sweepSurplusMessages(
  * may be noted a little late.
  */
 export async function sweepIdleSessions(db: Db, signal: AbortSignal): Promise<void> {
-  const idle = `delete from sessions where ctid = any(array(
-     select ctid from sessions where used_at < now() - interval '${SESSION_IDLE_DAYS} days 1 hour'
-      limit $1 for update skip locked))`
-  await runAll(db, [idle], signal)
+  const isIdle = `used_at < now() - interval '${SESSION_IDLE_DAYS} days 1 hour'`
+  await runAll(db, [deleteSome('sessions', isIdle)], signal)
 }
 
 /**
@@ -80,12 +79,7 @@ export async function sweepFormerMailboxes(db: Db, signal: AbortSignal): Promise
 }
 
 async function runAll(db: Db, statements: readonly string[], signal: AbortSignal): Promise<void> {
-  for (const statement of statements) {
-    for (let isMore = true; isMore && !signal.aborted;) {
-      const { rowCount } = await db.pool.query(statement, [MAX_ROWS])
-      isMore = rowCount === MAX_ROWS
-    }
-  }
+  for (const statement of statements) await inSteps(db, statement, [], { signal, atOnce: MAX_ROWS })
 }
 
 /** Longer than any delay of a mail, erasure or removal of a file. */
@@ -98,62 +92,43 @@ const BEYOND = "interval '2 hours'"
 const BEYOND_DELIVERY = "interval '27 hours'"
 
 const SOON = [
-  `delete from memory_entries where ctid = any(array(
-     select ctid from memory_entries where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from durable_entries where ctid = any(array(
-     select ctid from durable_entries where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from idempotency_keys where ctid = any(array(
-     select ctid from idempotency_keys where expires_at <= now() limit $1 for update skip locked))`,
+  deleteSome('memory_entries', 'expires_at <= now()'),
+  deleteSome('durable_entries', 'expires_at <= now()'),
+  deleteSome('idempotency_keys', 'expires_at <= now()'),
   // Claimed before the clock went back: its holder may be gone, and would block others until that
   // time.
-  `update idempotency_keys set claimed_at = least(claimed_at, now()),
-     expires_at = now() + interval '${KEY_HOURS} hours'
-   where ctid = any(array(
-     select ctid from idempotency_keys
-      where expires_at > now() + interval '${KEY_HOURS} hours 1 minute'
-      limit $1 for update skip locked))`,
-  `delete from rate_buckets where ctid = any(array(
-     select ctid from rate_buckets
-      where full_at < (extract(epoch from now()) - 3600) * 1000000
-      limit $1 for update skip locked))`,
-  `delete from leases where ctid = any(array(
-     select ctid from leases where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from live_replies where ctid = any(array(
-     select ctid from live_replies where sent_at < now() - interval '1 minute'
-      limit $1 for update skip locked))`,
-  `delete from sessions where ctid = any(array(
-     select ctid from sessions where ends_at <= now() limit $1 for update skip locked))`,
-  `delete from link_codes where ctid = any(array(
-     select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
-  `update webhook_deliveries set due_at = now() where ctid = any(array(
-     select ctid from webhook_deliveries
-      where status = 'pending' and due_at > now() + ${BEYOND_DELIVERY}
-        and coalesce(attempted_at, created_at) > now()
-      limit $1 for update skip locked))`,
-  `update mails set next_at = now() where ctid = any(array(
-     select ctid from mails where next_at > now() + ${BEYOND} limit $1 for update skip locked))`,
+  updateSome(
+    'idempotency_keys',
+    `claimed_at = least(claimed_at, now()), expires_at = now() + interval '${KEY_HOURS} hours'`,
+    `expires_at > now() + interval '${KEY_HOURS} hours 1 minute'`,
+  ),
+  deleteSome('rate_buckets', 'full_at < (extract(epoch from now()) - 3600) * 1000000'),
+  deleteSome('leases', 'expires_at <= now()'),
+  deleteSome('live_replies', "sent_at < now() - interval '1 minute'"),
+  deleteSome('sessions', 'ends_at <= now()'),
+  deleteSome('link_codes', 'expires_at <= now()'),
+  updateSome(
+    'webhook_deliveries',
+    'due_at = now()',
+    `status = 'pending' and due_at > now() + ${BEYOND_DELIVERY}
+       and coalesce(attempted_at, created_at) > now()`,
+  ),
+  updateSome('mails', 'next_at = now()', `next_at > now() + ${BEYOND}`),
   // Its holder, if alive, learns that its lease is lost, and another continues where it was.
-  `update erasures set lease_until = now() where ctid = any(array(
-     select ctid from erasures where status = 'running' and lease_until > now() + ${BEYOND}
-      limit $1 for update skip locked))`,
-  `update file_removals set next_at = now() where ctid = any(array(
-     select ctid from file_removals where next_at > now() + ${BEYOND}
-      limit $1 for update skip locked))`,
-] as const
+  updateSome(
+    'erasures',
+    'lease_until = now()',
+    `status = 'running' and lease_until > now() + ${BEYOND}`,
+  ),
+  updateSome('file_removals', 'next_at = now()', `next_at > now() + ${BEYOND}`),
+]
 
 const FOR_DAYS = [
   // Two more days, for refunds across midnight.
-  `delete from budgets where ctid = any(array(
-     select ctid from budgets where day < (now() at time zone 'utc')::date - 2
-      limit $1 for update skip locked))`,
-  `delete from invitations where ctid = any(array(
-     select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from mails_told where ctid = any(array(
-     select ctid from mails_told where told_at < now() - interval '90 days'
-      limit $1 for update skip locked))`,
-  `delete from webhook_deliveries where ctid = any(array(
-     select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
-      limit $1 for update skip locked))`,
+  deleteSome('budgets', "day < (now() at time zone 'utc')::date - 2"),
+  deleteSome('invitations', 'expires_at <= now()'),
+  deleteSome('mails_told', "told_at < now() - interval '90 days'"),
+  deleteSome('webhook_deliveries', `created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'`),
   // Those that are due first have waited longest; under way and tried ones are due later. Of each
   // endpoint for which something waits one index entry is read, of others none.
   `update webhook_deliveries set status = 'failed',
@@ -176,7 +151,5 @@ const FOR_DAYS = [
        limit $1 for update skip locked
      ) d limit $1))`,
   // Removed from the store by other means; a file that still exists is recorded again.
-  `delete from stray_files where ctid = any(array(
-     select ctid from stray_files where seen_at < now() - interval '400 days'
-      limit $1 for update skip locked))`,
-] as const
+  deleteSome('stray_files', "seen_at < now() - interval '400 days'"),
+]

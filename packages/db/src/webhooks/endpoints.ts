@@ -2,8 +2,8 @@ import type { WebhookEvent } from '@plumbline/contract/webhook'
 import { sql, type RawBuilder, type Selectable } from 'kysely'
 import { lockAccount } from '../accounts.ts'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { deleteInSteps, type Steps } from '../delete-in-steps.ts'
 import { newId } from '../ids.ts'
+import { deleteSome, inSteps, type Steps } from '../in-steps.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
 
 /** A stored endpoint, its secrets encrypted. */
@@ -160,8 +160,8 @@ export async function deleteWebhook(
   steps: Steps = {},
 ): Promise<boolean> {
   if ((await changeWebhook(db, which, { enabled: false })) === undefined) return false
-  const messages = { table: 'webhook_deliveries', column: 'endpoint_id', value: which.id }
-  if (!(await deleteInSteps(db, messages, steps))) return true
+  const messages = deleteSome('webhook_deliveries', 'endpoint_id = $2')
+  if (!(await inSteps(db, messages, [which.id], steps))) return true
   const { numDeletedRows } = await db.kysely
     .deleteFrom('webhook_endpoints')
     .where('id', '=', which.id)
