@@ -1,4 +1,4 @@
-import { isLongStage, giveUpStageLease } from '@plumbline/db/batches/stages'
+import { abandonStage, isLongStage } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 
 /**
@@ -21,7 +21,7 @@ export function createLongStageLimit(db: Db, most = LONG_STAGES): LongStageLimit
   let taken = 0
   return async (job, run) => {
     if (!(await isLongStage(db, job.batchId))) return await run()
-    if (taken >= most) return await giveUpStageLease(db, job)
+    if (taken >= most) return await abandonStage(db, job)
     taken += 1
     try {
       await run()

@@ -5,7 +5,6 @@ import { moveBatch, readBatch } from './rows.ts'
 import {
   abandonStage,
   claimStage,
-  giveUpStageLease,
   leaseStages,
   postponeCanceled,
   renewLapsedStages,
@@ -34,7 +33,6 @@ const WRITES: Readonly<Record<string, (db: Db, stage: Stage) => Promise<unknown>
   'a renewal': async (db, stage) => await renewStage(db, stage, LEASE_MS * 2),
   'a return': async (db, stage) => await returnStage(db, stage),
   'a return at once': async (db, stage) => await abandonStage(db, stage),
-  'a return without a claim': async (db, stage) => await giveUpStageLease(db, stage),
   'a return after a fault': async (db, stage) => await yieldStage(db, stage, 0),
   'a delay': async (db, stage) => await postponeCanceled(db, stage, { leastMs: 1, mostMs: 9 }),
   'a longer wait for its job': async (db, stage) => await renewLapsedStages(db, [stage], LEASE_MS),

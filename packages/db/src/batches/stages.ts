@@ -207,18 +207,6 @@ export async function hasLongStage(db: Db | Tx, accountId: string): Promise<bool
   return rows.length === 1
 }
 
-/** Ends a lease that no worker has claimed, so that the stage is leased again in its turn. */
-export async function giveUpStageLease(
-  db: Db | Tx,
-  stage: { batchId: string; lease: number },
-): Promise<void> {
-  await sql`
-    update batches set lease_until = null
-    where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ${sql.raw(sqlStates(STAGE_STATES))}
-  `.execute(queriesOf(db))
-}
-
 /**
  * Claims a leased stage and counts the attempt. Returns the fencing number that all its writes must
  * carry, or undefined if another worker has the stage (the job was delivered twice, or the lease
@@ -266,7 +254,7 @@ export async function claimRunning(
   return row === undefined ? undefined : { batchId: row.id, lease: row.lease }
 }
 
-/** Gives up a claimed stage; its attempt stays counted, and another worker may lease it. */
+/** Ends the lease of a stage, so that it is leased again in its turn; an attempt stays counted. */
 export async function abandonStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
