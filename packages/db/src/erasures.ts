@@ -177,17 +177,13 @@ export async function noteErasure(
   if (rows.length === 0) throw new ErasureLost('another worker has the erasure, or a step is lost')
 }
 
-/** Returns an erasure, to be continued after a delay. */
+/** Returns an erasure, to be continued after a delay: that is when its lease ends. */
 export async function postponeErasure(
   db: Db,
-  { id, lease }: ErasureLease,
+  erasure: ErasureLease,
   delayMs: number,
 ): Promise<void> {
-  await db.pool.query(
-    `update erasures set lease_until = clock_timestamp() + $3 * interval '1 ms'
-     where id = $1 and lease = $2 and status = 'running'`,
-    [id, lease, delayMs],
-  )
+  await renewErasure(db, erasure, delayMs)
 }
 
 /**
