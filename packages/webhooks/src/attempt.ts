@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook-limits'
 import type { AttemptResult } from '@plumbline/db/webhooks/attempt-results'
 import type { DueDelivery } from '@plumbline/db/webhooks/deliveries'
-import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
+import type { FetchRequest, HttpAnswer, HttpFailure } from '@plumbline/net/http'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import { retryMs } from './retry.ts'
 import { decryptSecret } from './secret-box.ts'
@@ -88,7 +88,8 @@ interface EndpointResult {
 /** The result of an attempt: only 2xx is success, a redirect is not. Source: Standard Webhooks 1.0, "Delivery". */
 function resultOf(answer: HttpAnswer): EndpointResult {
   if (answer.kind === 'failed') {
-    return { arrived: false, responseStatus: null, responseBody: null, error: sentenceOf(answer) }
+    const error = FAILURES[answer.reason]
+    return { arrived: false, responseStatus: null, responseBody: null, error }
   }
   const { status, headers, body } = answer
   const arrived = status >= 200 && status < 300
@@ -107,7 +108,7 @@ function wrongStatus(status: number): string {
     : `The endpoint answered ${status}; it has to answer 2xx.`
 }
 
-const FAILURES: Readonly<Record<Extract<HttpAnswer, { kind: 'failed' }>['reason'], string>> = {
+const FAILURES: Readonly<Record<HttpFailure, string>> = {
   bad_url: 'The address is not an http or https URL.',
   forbidden: 'The address is not one that messages may go to.',
   dns: 'The name of the host was not found.',
@@ -117,8 +118,4 @@ const FAILURES: Readonly<Record<Extract<HttpAnswer, { kind: 'failed' }>['reason'
   bad_response: 'The endpoint answered with what is not HTTP.',
   too_large: 'The answer of the endpoint was too large.',
   too_many_redirects: 'The endpoint redirects; messages follow no redirect.',
-}
-
-function sentenceOf({ reason }: Extract<HttpAnswer, { kind: 'failed' }>): string {
-  return FAILURES[reason]
 }

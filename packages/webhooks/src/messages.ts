@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
-import { inTransaction } from '@plumbline/db/database'
+import { inTransaction, type Tx } from '@plumbline/db/database'
 import { keyViewOf } from '@plumbline/db/key-view'
 import { findKeyRecord } from '@plumbline/db/keys'
 import {
@@ -93,8 +93,6 @@ function subjectsOf(
 ): readonly string[] {
   return events.filter(isWanted).map(({ subject }) => subject)
 }
-
-type Tx = Parameters<typeof takeEvents>[0]
 
 /** The object of an event about a key or the account; undefined if it no longer exists. */
 async function dataOf(
