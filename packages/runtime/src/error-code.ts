@@ -1,4 +1,10 @@
-/** Whether an error has this code of Node or of the system, for example `ENOENT`. */
+/** The code that Node or the system gave an error, for example `ENOENT`; undefined without one. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Whether an error has this code. */
 export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
+  return codeOf(error) === code
 }

@@ -1,3 +1,5 @@
+import { codeOf } from './error-code.ts'
+
 /** An error as it is written to the log. */
 export interface LoggedError {
   readonly type: string
@@ -25,7 +27,7 @@ function shown(error: unknown, depth: number): LoggedError {
   return {
     type: error.name,
     message: error.message,
-    code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
+    code: codeOf(error),
     stack: error.stack,
     cause: error.cause === undefined || depth === 0 ? undefined : shown(error.cause, depth - 1),
   }

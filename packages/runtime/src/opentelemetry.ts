@@ -17,6 +17,7 @@ import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Log } from '@plumbline/ports/log'
 import type { NewSpan, Tracer } from '@plumbline/ports/tracer'
+import { codeOf } from './error-code.ts'
 import { readRegistry } from './otlp-metrics.ts'
 import { sampleTraces } from './trace-sampler.ts'
 import type { TracedProgram, Tracing } from './traced-program.ts'
@@ -141,10 +142,8 @@ function asTracer(tracer: OtelTracer): Tracer {
 /** An error's code or class, since messages may contain subjects. */
 function wordFor(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  if ('code' in error && typeof error.code === 'string' && /^\w{1,40}$/.test(error.code)) {
-    return error.code
-  }
-  return error.constructor.name
+  const code = codeOf(error)
+  return code !== undefined && /^\w{1,40}$/.test(code) ? code : error.constructor.name
 }
 
 /** Whether the caller is at fault, not the service. */

@@ -1,3 +1,5 @@
+import { codeOf } from './error-code.ts'
+
 /**
  * Runs a step of a program's start. A failure that the operator can fix (a setting, a port in use,
  * an unreachable server) ends the process with status 1 and one sentence; a bug is rethrown, with
@@ -20,6 +22,7 @@ export async function startOrExit<T>(program: string, start: () => T | Promise<T
  */
 export function startFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
+  // Errors of the system and of Node's modules have a code, whatever their class.
   if (codeOf(error) === undefined && BUGS.some((kind) => error instanceof kind)) return null
   const said: string[] = []
   for (let at: unknown = error; at instanceof Error && said.length < DEPTH; at = below(at)) {
@@ -37,8 +40,3 @@ function below(error: Error): unknown {
 }
 
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
-
-/** Errors of the system and of Node's modules have a code, whatever their class. */
-function codeOf(error: Error): string | undefined {
-  return 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
