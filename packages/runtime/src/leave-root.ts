@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chownTree, chownFolder, type SystemUser } from './chown-tree.ts'
+import { filesFolder } from './files-url.ts'
 import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
@@ -84,15 +85,15 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): s
   // We let others through but not list it: the folder itself stays root's.
   chmodSync(dataDir, (statSync(dataDir).mode & 0o7777 & ~0o066) | 0o011)
   const own = ['scratch', 'lists'].map((name) => join(dataDir, name))
-  const files = folderOfFiles(dataDir, FILES_URL)
-  if (FILES_URL === undefined && files !== undefined) own.push(files)
+  const files = filesFolder(FILES_URL, dataDir)
+  if (FILES_URL === undefined && files !== null) own.push(files)
   for (const folder of own) chownFolder(folder, user)
-  if (FILES_URL !== undefined && files !== undefined) {
+  if (FILES_URL !== undefined && files !== null) {
     if (!existsSync(files)) chownFolder(files, user)
     // The operator's folder is not changed; these files are ours by their names.
     for (const name of ['uploads', 'results', 'installation']) chownTree(join(files, name), user)
   }
-  const closed = unreachable(user, 'w', files === undefined ? own : [...own, files])
+  const closed = unreachable(user, 'w', files === null ? own : [...own, files])
   return closed === undefined
     ? undefined
     : `the user "${user.name}" cannot write to ${closed}; open the way (chmod o+x on the closed folders) ` +
@@ -105,11 +106,6 @@ async function chownKey(needs: RootlessNeeds, user: SystemUser): Promise<void> {
   await readInstallationKey(needs)
   // That folder belongs to root, so that no other user can have placed a link there.
   lchownSync(join(resolve(needs.DATA_DIR), INSTALLATION_KEY_FILE), user.uid, user.gid)
-}
-
-function folderOfFiles(dataDir: string, filesUrl: string | undefined): string | undefined {
-  if (filesUrl === undefined) return join(dataDir, 'files')
-  return filesUrl.startsWith('file:') ? fileURLToPath(filesUrl) : undefined
 }
 
 /** Root of the project: code is loaded from it while the process runs. */

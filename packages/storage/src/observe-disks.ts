@@ -1,6 +1,6 @@
 import { observeDisks } from '@plumbline/runtime/disk-space'
+import { filesFolder } from '@plumbline/runtime/files-url'
 import type { Metrics } from '@plumbline/runtime/metrics'
-import { filesFolder } from './open.ts'
 
 /**
  * Exposes the free disk space of a program as metrics: that of its data, and that of batch files

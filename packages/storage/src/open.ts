@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
+import { filesUrl } from '@plumbline/runtime/files-url'
 import { openLocalStorage } from './local.ts'
 import { openS3Storage } from './s3.ts'
 import type { Storage } from './storage.ts'
@@ -20,17 +20,6 @@ export async function openStorage(options: { url: string; scratchDir: string }):
     default:
       throw new Error(`FILES_URL is ${url.protocol}; expected file: or s3:`)
   }
-}
-
-/** URL of the store: the configured one, else `files` below the data directory. */
-export function filesUrl(told: string | undefined, dataDir: string): string {
-  return told ?? pathToFileURL(join(resolve(dataDir), 'files')).href
-}
-
-/** The local folder of the store; null if it is remote. */
-export function filesFolder(told: string | undefined, dataDir: string): string | null {
-  const url = new URL(filesUrl(told, dataDir))
-  return url.protocol === 'file:' ? fileURLToPath(url) : null
 }
 
 /**
