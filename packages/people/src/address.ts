@@ -9,7 +9,7 @@ import {
 import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setEmail, setVerified, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
-import { insertLinkSecret, linkTo, staleLink } from './link.ts'
+import { insertLinkSecret, linkTo, staleLink, type NewLink } from './link.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 import type { BegunSession } from './session.ts'
@@ -55,21 +55,9 @@ export async function changeEmail(
     // The caller learns nothing about other users, and the owner of the address need not act.
     if (holder !== undefined && holder.id !== user.id) return
     if (!(await lockAsChecked(tx, user))) throw wrongPassword()
-    await deleteLinkCodes(tx, user.id, 'change_email')
-    const secret = await insertLinkSecret(tx, {
-      purpose: 'change_email',
-      userId: user.id,
-      emailKey,
-      detail: people.sealer.encrypt(JSON.stringify(wanted), NEW_ADDRESS_SEALED_AS),
-      minutes: CONFIRM_MINUTES,
-    })
-    const link = linkTo(people, visitor, 'verify', secret)
-    await queueMessage(people, tx, {
-      kind: 'confirm_email',
-      to: wanted.email,
-      name: user.name,
-      link,
-    })
+    const detail = people.sealer.encrypt(JSON.stringify(wanted), NEW_ADDRESS_SEALED_AS)
+    const address = { email: wanted.email, emailKey, detail }
+    await sendConfirmation(people, tx, visitor, user, { purpose: 'change_email', ...address })
   })
   people.wakeMail()
   return false
@@ -81,17 +69,24 @@ export async function sendVerificationLink(
   visitor: Visitor,
   user: User,
 ): Promise<void> {
-  await inTransaction(people.db, async (tx) => {
-    await deleteLinkCodes(tx, user.id, 'verify_email')
-    const secret = await insertLinkSecret(tx, {
-      purpose: 'verify_email',
-      userId: user.id,
-      emailKey: user.emailKey,
-      minutes: CONFIRM_MINUTES,
-    })
-    const link = linkTo(people, visitor, 'verify', secret)
-    await queueMessage(people, tx, { kind: 'confirm_email', to: user.email, name: user.name, link })
-  })
+  const { email, emailKey } = user
+  await inTransaction(people.db, (tx) =>
+    sendConfirmation(people, tx, visitor, user, { purpose: 'verify_email', email, emailKey }),
+  )
+}
+
+/** Sends a link that confirms an address of a user; earlier ones of its purpose become invalid. */
+async function sendConfirmation(
+  people: People,
+  tx: Tx,
+  visitor: Visitor,
+  { id: userId, name }: User,
+  { email, ...link }: { readonly email: string } & Omit<NewLink, 'userId' | 'minutes'>,
+): Promise<void> {
+  await deleteLinkCodes(tx, userId, link.purpose)
+  const secret = await insertLinkSecret(tx, { ...link, userId, minutes: CONFIRM_MINUTES })
+  const url = linkTo(people, visitor, 'verify', secret)
+  await queueMessage(people, tx, { kind: 'confirm_email', to: email, name, link: url })
 }
 
 /** Result of opening a link; `password_needed` leaves it unused. */

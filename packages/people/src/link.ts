@@ -19,7 +19,7 @@ export function linkTo(
 }
 
 /** A new link, without the fields that are chosen here, and its validity in minutes. */
-type NewLink = Partial<LinkCode> & Pick<LinkCode, 'purpose'> & { readonly minutes: number }
+export type NewLink = Partial<LinkCode> & Pick<LinkCode, 'purpose'> & { readonly minutes: number }
 
 /**
  * Stores a new link.
