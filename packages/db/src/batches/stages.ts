@@ -1,4 +1,4 @@
-import { sql, type Updateable } from 'kysely'
+import { sql, type RawBuilder, type Updateable } from 'kysely'
 import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
@@ -11,27 +11,34 @@ export interface Stage {
   readonly lease: number
 }
 
+/** SQL: whether a batch has a stage; its states as literals, for which there is an index. */
+const HAS_STAGE = sql.raw(`status in ${sqlStates(STAGE_STATES)}`)
+
 /**
  * Moves a running batch to `finalizing` if none of its chunks is open. If its result is being
  * written early, the writer keeps its lease. To be called after the commit that settled a chunk: of
  * several at once the last one sees that all are settled.
  */
 export async function closeFinishedBatch(db: Db | Tx, batchId: string): Promise<void> {
-  await closeFinishedBatches(db, batchId)
+  await closeFinished(db, preparedAs('batches.close'), sql`b.id = ${batchId}`)
 }
 
 /** As `closeFinishedBatch`, for every batch: for those whose worker died between the two. */
-export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promise<void> {
-  const [name, these] =
-    batchId === undefined
-      ? [preparedAs('batches.close-all'), sql`true`]
-      : [preparedAs('batches.close'), sql`b.id = ${batchId}`]
+export async function closeFinishedBatches(db: Db | Tx): Promise<void> {
+  await closeFinished(db, preparedAs('batches.close-all'), sql`true`)
+}
+
+async function closeFinished(
+  db: Db | Tx,
+  name: RawBuilder<unknown>,
+  which: RawBuilder<unknown>,
+): Promise<void> {
   await sql`
     ${name}
     update batches b
     set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
-    where ${these} and b.status = 'running' and b.tasks_from is null
+    where ${which} and b.status = 'running' and b.tasks_from is null
       and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
   `.execute(queriesOf(db))
 }
@@ -85,13 +92,12 @@ export async function leaseStages(
   leaseMs: number,
   longStages = SHORT_STAGES_A_ROUND,
 ): Promise<readonly Stage[]> {
-  const states = sql.raw(sqlStates(STAGE_STATES))
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lease')}
     with stages as (
       select id, account_id, created_at, ${IS_LONG} as is_long, lease_until is null as is_due,
         lease_until > clock_timestamp() as is_leased
-      from batches where status in ${states}
+      from batches where ${HAS_STAGE}
     ), leased as (
       select account_id, is_long, count(*)::int as stage_count from stages
       where is_leased group by account_id, is_long
@@ -112,7 +118,7 @@ export async function leaseStages(
       set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
       where id in (
         select id from batches
-        where id in (select id from chosen) and status in ${states} and lease_until is null
+        where id in (select id from chosen) and ${HAS_STAGE} and lease_until is null
         for update skip locked
       )
       returning id, status, lease
@@ -137,7 +143,7 @@ export async function readLapsedStages(db: Db | Tx, leaseMs: number): Promise<re
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lapsed')}
     select id, status, lease from batches
-    where status in ${sql.raw(sqlStates(STAGE_STATES))} and lease_until < clock_timestamp()
+    where ${HAS_STAGE} and lease_until < clock_timestamp()
       - least(${MAX_DELAY_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
         stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms'
     order by lease_until limit ${LAPSED_A_ROUND}
@@ -174,7 +180,7 @@ async function changeLapsed(
         join unnest(${stages.map(({ batchId }) => batchId)}::text[],
           ${stages.map(({ lease }) => lease)}::int[]) as s(id, lease)
           on s.id = b.id and s.lease = b.lease
-      where b.status in ${sql.raw(sqlStates(STAGE_STATES))} and b.lease_until < clock_timestamp()
+      where ${HAS_STAGE} and b.lease_until < clock_timestamp()
       for no key update of b skip locked))
   `.execute(queriesOf(db))
 }
@@ -191,8 +197,7 @@ function stageOf(row: { id: string; status: string; lease: number }): Stage {
 export async function isLongStage(db: Db | Tx, batchId: string): Promise<boolean> {
   const { rows } = await sql`
     ${preparedAs('stages.is-long')}
-    select 1 from batches where id = ${batchId}
-      and status in ${sql.raw(sqlStates(STAGE_STATES))} and ${IS_LONG}
+    select 1 from batches where id = ${batchId} and ${HAS_STAGE} and ${IS_LONG}
   `.execute(queriesOf(db))
   return rows.length === 1
 }
@@ -201,8 +206,7 @@ export async function isLongStage(db: Db | Tx, batchId: string): Promise<boolean
 export async function hasLongStage(db: Db | Tx, accountId: string): Promise<boolean> {
   const { rows } = await sql`
     ${preparedAs('stages.has-long')}
-    select 1 from batches where account_id = ${accountId}
-      and status in ${sql.raw(sqlStates(STAGE_STATES))} and ${IS_LONG} limit 1
+    select 1 from batches where account_id = ${accountId} and ${HAS_STAGE} and ${IS_LONG} limit 1
   `.execute(queriesOf(db))
   return rows.length === 1
 }
@@ -221,8 +225,7 @@ export async function claimStage(
     update batches
     set lease = lease + 1, stage_attempts = stage_attempts + 1,
         lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
-    where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ${sql.raw(sqlStates(STAGE_STATES))}
+    where id = ${stage.batchId} and lease = ${stage.lease} and ${HAS_STAGE}
     returning lease
   `.execute(queriesOf(db))
   return rows[0]?.lease
@@ -314,7 +317,7 @@ export async function yieldStage(
     update batches
     set lease_until = least(lease_until, clock_timestamp() + ${delayMs} * interval '1 ms')
     where id = ${stage.batchId} and lease = ${stage.lease} and stage_attempts <= ${TRIES_AT_ONCE}
-      and status in ${sql.raw(sqlStates(STAGE_STATES))}
+      and ${HAS_STAGE}
   `.execute(queriesOf(db))
 }
 
