@@ -21,6 +21,18 @@ export interface Account {
   readonly statusReason: string | null
 }
 
+/** The columns of `Account`. */
+const ACCOUNT = [
+  'id',
+  'email',
+  'plan',
+  'next_plan as nextPlan',
+  'time_zone as timeZone',
+  'created_at as createdAt',
+  'status',
+  'status_reason as statusReason',
+] as const
+
 /** Input of `createAccount`. */
 export interface NewAccount {
   readonly email: string
@@ -52,7 +64,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
     throw new Problem('unprocessable', 'The email of an account has 1 to 320 characters.')
   }
   await requirePlan(db, account.plan)
-  const row = await queriesOf(db)
+  const made = await queriesOf(db)
     .insertInto('accounts')
     .values({
       id: account.id ?? newId('acc'),
@@ -64,22 +76,21 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
       opens_empty: account.opensEmpty ?? false,
     })
     .onConflict((at) => at.column('id').doNothing())
-    .returningAll()
+    .returning(ACCOUNT)
     .executeTakeFirst()
-  if (row === undefined) {
+  if (made === undefined) {
     throw new Problem('conflict', 'This account exists already; nothing was created.')
   }
-  return accountOf(row)
+  return made
 }
 
 /** The account of an id; undefined if there is none. */
 export async function getAccount(db: Db | Tx, id: string): Promise<Account | undefined> {
-  const row = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('accounts')
-    .selectAll()
+    .select(ACCOUNT)
     .where('id', '=', id)
     .executeTakeFirst()
-  return row && accountOf(row)
 }
 
 /** Preferences that an owner may set for an account. */
@@ -101,20 +112,12 @@ export async function readPreferences(
   db: Db | Tx,
   id: string,
 ): Promise<(AccountPreferences & { readonly email: string }) | undefined> {
-  const row = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('accounts')
-    .select(['name', 'email', 'time_zone', 'retention_days', 'requires_second_factor'])
+    .select(['name', 'email', 'time_zone as timeZone', 'retention_days as retentionDays'])
+    .select('requires_second_factor as requiresFactor')
     .where('id', '=', id)
     .executeTakeFirst()
-  return (
-    row && {
-      name: row.name,
-      email: row.email,
-      timeZone: row.time_zone,
-      retentionDays: row.retention_days,
-      requiresFactor: row.requires_second_factor,
-    }
-  )
 }
 
 /**
@@ -173,7 +176,7 @@ export async function listAccounts(
   limit: number,
   search?: string,
 ): Promise<readonly Account[]> {
-  let query = queriesOf(db).selectFrom('accounts').selectAll()
+  let query = queriesOf(db).selectFrom('accounts').select(ACCOUNT)
   if (search !== undefined) {
     const text = search.toLowerCase()
     query = query.where((eb) =>
@@ -183,30 +186,7 @@ export async function listAccounts(
       ]),
     )
   }
-  const rows = await query.orderBy('created_at').orderBy('id').limit(limit).execute()
-  return rows.map(accountOf)
-}
-
-function accountOf(row: {
-  id: string
-  email: string
-  plan: Plan
-  next_plan: Plan | null
-  time_zone: string
-  created_at: Date
-  status: AccountState
-  status_reason: string | null
-}): Account {
-  return {
-    id: row.id,
-    email: row.email,
-    plan: row.plan,
-    nextPlan: row.next_plan,
-    timeZone: row.time_zone,
-    createdAt: row.created_at,
-    status: row.status,
-    statusReason: row.status_reason,
-  }
+  return await query.orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
 /**

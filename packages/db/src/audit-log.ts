@@ -70,18 +70,10 @@ export async function listAudit(
 ): Promise<readonly AuditEntry[]> {
   let query = queriesOf(db)
     .selectFrom('audit_log')
-    .selectAll()
+    .select(['id', 'acted_at as actedAt', 'actor', 'action', 'account_id as accountId'])
+    .select(['before', 'after'])
     .orderBy('id', 'desc')
     .limit(wanted.limit)
   if (wanted.accountId !== undefined) query = query.where('account_id', '=', wanted.accountId)
-  const rows = await query.execute()
-  return rows.map(({ id, acted_at, actor, action, account_id, before, after }) => ({
-    id,
-    actedAt: acted_at,
-    actor,
-    action,
-    accountId: account_id,
-    before,
-    after,
-  }))
+  return await query.execute()
 }

@@ -18,6 +18,18 @@ export interface KeyRecord {
   readonly lastUsedAt: Date | null
 }
 
+/** The columns of `KeyRecord`. */
+const RECORD = [
+  'id',
+  'account_id as accountId',
+  'mode',
+  'prefix',
+  'last4',
+  'created_at as createdAt',
+  'revoked_at as revokedAt',
+  'last_used_at as lastUsedAt',
+] as const
+
 /** Data of an account that every call needs, by key or by session. */
 export interface AccountStanding {
   readonly accountId: string
@@ -79,7 +91,7 @@ export async function createKey(
       )
     }
     const replaced = await revokeKey(tx, wanted)
-    const row = await tx
+    const record = await tx
       .insertInto('api_keys')
       .values({
         id: newId('key'),
@@ -91,13 +103,13 @@ export async function createKey(
         revoked_at: null,
         last_used_at: null,
       })
-      .returningAll()
+      .returning(RECORD)
       .executeTakeFirstOrThrow()
     if (replaced !== null) {
       const { accountId } = wanted
-      await noteEvent(tx, { accountId, type: 'key.replaced', subject: row.id })
+      await noteEvent(tx, { accountId, type: 'key.replaced', subject: record.id })
     }
-    return { key, record: recordOf(row), replaced }
+    return { key, record, replaced }
   })
 }
 
@@ -144,14 +156,13 @@ export async function readKeyMarks(db: Db): Promise<Buffer | undefined> {
 
 /** Every key of the account, also revoked ones, newest first. */
 export async function listKeys(db: Db, accountId: string): Promise<readonly KeyRecord[]> {
-  const rows = await db.kysely
+  return await db.kysely
     .selectFrom('api_keys')
-    .selectAll()
+    .select(RECORD)
     .where('account_id', '=', accountId)
     .orderBy('created_at', 'desc')
     .limit(1_000)
     .execute()
-  return rows.map(recordOf)
 }
 
 /** One key of an account as it is listed; undefined if there is none. */
@@ -160,13 +171,12 @@ export async function findKeyRecord(
   accountId: string,
   id: string,
 ): Promise<KeyRecord | undefined> {
-  const row = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('api_keys')
-    .selectAll()
+    .select(RECORD)
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .executeTakeFirst()
-  return row && recordOf(row)
 }
 
 /** Revokes the account's active key of a mode; returns its id, null if there was none. */
@@ -193,26 +203,4 @@ export async function noteKeysUsed(db: Db, keyIds: readonly string[]): Promise<v
       where id = any ($1::text[]) and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
     values: [[...new Set(keyIds)]],
   })
-}
-
-function recordOf(row: {
-  id: string
-  account_id: string
-  mode: KeyMode
-  prefix: string
-  last4: string
-  created_at: Date
-  revoked_at: Date | null
-  last_used_at: Date | null
-}): KeyRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    mode: row.mode,
-    prefix: row.prefix,
-    last4: row.last4,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-    lastUsedAt: row.last_used_at,
-  }
 }

@@ -71,12 +71,7 @@ export async function leaseMails(
   const old = await db.pool.query<{ kind: string; fault: string | null }>(
     'delete from mails where expires_at <= now() returning kind, fault',
   )
-  const { rows } = await db.pool.query<{
-    id: number
-    kind: string
-    sealed: string
-    attempts: number
-  }>({
+  const { rows: mails } = await db.pool.query<StoredMail>({
     name: 'mails.take',
     text: `with urgent as (
         select id from mails where next_at <= now() and ${URGENT}
@@ -91,7 +86,7 @@ export async function leaseMails(
     values: [wanted.count, wanted.leaseMs],
   })
   return {
-    mails: rows,
+    mails,
     givenUp: old.rows.map(({ kind, fault }) => `${kind}: ${fault ?? 'unknown'}`),
   }
 }

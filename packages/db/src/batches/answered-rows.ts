@@ -16,13 +16,12 @@ export async function answeredParts(
   tx: Tx,
   chunk: { batchId: string; no: number },
 ): Promise<readonly AnsweredPart[]> {
-  const rows = await tx
+  return await tx
     .selectFrom('parts')
-    .select(['check_kind', 'indexes'])
+    .select(['check_kind as check', 'indexes'])
     .where('batch_id', '=', chunk.batchId)
     .where('chunk_no', '=', chunk.no)
     .execute()
-  return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes }))
 }
 
 /**

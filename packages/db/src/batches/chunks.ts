@@ -109,22 +109,15 @@ export async function readChunks(
   range: { fromNo: number; most: number },
 ): Promise<readonly StoredChunk[]> {
   const nos = Array.from({ length: range.most }, (_, at) => range.fromNo + at)
-  type Row = ChunkRow & { row_count: number; cells: Buffer; settled_at: Date | null }
-  const { rows } = await db.pool.query<Row>({
+  const { rows } = await db.pool.query<Omit<StoredChunk, 'parts'>>({
     name: 'chunks.page',
     text: `
-      select no, first_row, row_count, settled_at is not null as settled,
-        done_count is not null as partly, subjects, cells, settled_at
+      select no, first_row as "firstRow", row_count as "rowCount", settled_at as "settledAt",
+        settled_at is not null as settled, done_count is not null as partly, subjects, cells
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
-  const parts = await readParts(db, batchId, nos)
-  return rows.map((row) => ({
-    ...answeredChunk(row, parts),
-    rowCount: row.row_count,
-    cells: row.cells,
-    settledAt: row.settled_at,
-  }))
+  return await withParts(db, batchId, rows)
 }
 
 /**
@@ -154,59 +147,35 @@ export async function readAnswers(
   batchId: string,
   nos: readonly number[],
 ): Promise<readonly AnsweredChunk[]> {
-  const { rows } = await db.pool.query<ChunkRow>({
+  const { rows } = await db.pool.query<Omit<AnsweredChunk, 'parts'>>({
     name: 'chunks.answers',
     text: `
-      select no, first_row, settled_at is not null as settled,
+      select no, first_row as "firstRow", settled_at is not null as settled,
         done_count is not null as partly, subjects
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
-  const parts = await readParts(db, batchId, nos)
-  return rows.map((row) => answeredChunk(row, parts))
-}
-
-interface ChunkRow {
-  readonly no: number
-  readonly first_row: number
-  readonly settled: boolean
-  readonly partly: boolean
-  readonly subjects: Buffer
-}
-
-function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]>): AnsweredChunk {
-  const { no, first_row, settled, partly, subjects } = row
-  return { no, firstRow: first_row, settled, partly, subjects, parts: parts.get(no) ?? [] }
+  return await withParts(db, batchId, rows)
 }
 
 /**
- * Parts by chunk. Read after the chunks, so that every chunk that was read as settled has all its
- * parts.
+ * Chunks with their parts, which are read after them, so that every chunk that was read as settled
+ * has all its parts.
  */
-async function readParts(
+async function withParts<C extends { readonly no: number }>(
   db: Db,
   batchId: string,
-  nos: readonly number[],
-): Promise<ReadonlyMap<number, readonly Part[]>> {
-  const { rows } = await db.pool.query<{
-    chunk_no: number
-    check_kind: Check
-    indexes: number[] | null
-    outcomes: Buffer
-  }>({
+  chunks: readonly C[],
+): Promise<readonly (C & { readonly parts: readonly Part[] })[]> {
+  const { rows } = await db.pool.query<Part & { readonly no: number }>({
     name: 'parts.page',
     text: `
-      select chunk_no, check_kind, indexes, outcomes
+      select chunk_no as no, check_kind as check, indexes, outcomes
       from parts where batch_id = $1 and chunk_no = any($2)`,
-    values: [batchId, nos],
+    values: [batchId, chunks.map(({ no }) => no)],
   })
-  const byChunk = new Map<number, Part[]>()
-  for (const row of rows) {
-    const met = byChunk.get(row.chunk_no) ?? []
-    met.push({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes })
-    byChunk.set(row.chunk_no, met)
-  }
-  return byChunk
+  const parts = Map.groupBy(rows, ({ no }) => no)
+  return chunks.map((chunk) => ({ ...chunk, parts: parts.get(chunk.no) ?? [] }))
 }
 
 /** Number and first row of every chunk, in order. */

@@ -1,4 +1,4 @@
-import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
+import { CHECKS, PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
 import { withCachedPlans, type RunPlanned } from '../cached-plans.ts'
 import { mergeWaiting } from './merge-waiting.ts'
@@ -84,65 +84,34 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
 }
 
 async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readonly LeasedTask[]> {
-  const checks = CHECKS_OF(options)
   const { reserve, growing = [] } = options
-  const rows = await run<LeasedRow | LostRow>({
+  const rows = await run<LeaseRow>({
     name: 'tasks.lease',
     text: LEASE_TASKS,
     values: [
-      checks,
-      checks.map((check) => options.slots[check]),
-      checks.map((check) => (typeof reserve === 'number' ? reserve : reserve[check])),
+      CHECKS,
+      CHECKS.map((check) => options.slots[check]),
+      CHECKS.map((check) => (typeof reserve === 'number' ? reserve : reserve[check])),
       options.leaseMs,
       PURCHASED_CHECKS,
       options.holder ?? null,
-      checks.map((check) => options.served?.get(check) ?? ''),
+      CHECKS.map((check) => options.served?.get(check) ?? ''),
       growing.length === 0,
       options.waitingFirst ?? false,
       options.keepLost ?? false,
     ],
   })
-  const lost = rows.filter((row) => row.is_lost).map(taskOf)
+  const lost = rows.flatMap(({ isLost, taskId, lease, batchId, check }) =>
+    isLost ? [{ taskId, lease, batchId, check }] : [],
+  )
   if (lost.length > 0) options.onLost?.(lost)
-  return rows
-    .filter((row) => !row.is_lost)
-    .map((row) => ({
-      ...taskOf(row),
-      accountId: row.account_id,
-      group: row.group_key,
-      attempts: row.attempts,
-      grows: false,
-    }))
+  return rows.flatMap(({ isLost, ...task }) => (isLost ? [] : [task]))
 }
 
-const taskOf = ({ id, lease, batch_id, check_kind }: TaskRow): LostTask => ({
-  taskId: id,
-  lease,
-  batchId: batch_id,
-  check: check_kind,
-})
-
-interface TaskRow {
-  readonly id: number
-  readonly lease: number
-  readonly batch_id: string
-  readonly check_kind: Check
+/** A task that was leased, or one whose claim was lost, of which the other columns are null. */
+interface LeaseRow extends LeasedTask {
+  readonly isLost: boolean
 }
-
-interface LostRow extends TaskRow {
-  readonly is_lost: true
-}
-
-interface LeasedRow extends TaskRow {
-  readonly is_lost: false
-  readonly account_id: string
-  readonly attempts: number
-  /** The group that the task waited in. */
-  readonly group_key: string | null
-}
-
-/** Safe because `slots` has a number for each check and nothing else. */
-const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slots) as Check[]
 
 /** Milliseconds for which a group without due tasks is skipped, at most. */
 const LONGEST_QUIET_MS = 300_000
@@ -362,7 +331,11 @@ export function leaseStatement(last: LeasePart): string {
 }
 
 const LEASE_TASKS = `${partsUpTo(PARTS, 'leased')}
-  select id, lease, batch_id, check_kind, account_id, attempts, group_key, false as is_lost, turn_no
-  from leased
-  union all select id, lease, batch_id, check_kind, null, null, null, true, null from lost
+  select id as "taskId", lease, batch_id as "batchId", check_kind as check,
+    account_id as "accountId", group_key as group, attempts, false as grows, is_lost as "isLost"
+  from (
+    select id, lease, batch_id, check_kind, account_id, group_key, attempts, turn_no, false as is_lost
+    from leased
+    union all
+    select id, lease, batch_id, check_kind, null, null, null, null, true from lost) each
   order by turn_no`

@@ -142,17 +142,12 @@ export async function partsOfChunk(
   db: Db | Tx,
   chunk: { batchId: string; no: number },
 ): Promise<readonly Part[]> {
-  const rows = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('parts')
-    .select(['check_kind', 'indexes', 'outcomes'])
+    .select(['check_kind as check', 'indexes', 'outcomes'])
     .where('batch_id', '=', chunk.batchId)
     .where('chunk_no', '=', chunk.no)
     .execute()
-  return rows.map((row) => ({
-    check: row.check_kind,
-    indexes: row.indexes,
-    outcomes: row.outcomes,
-  }))
 }
 
 /**

@@ -148,58 +148,23 @@ export async function claimTask(
   task: { taskId: number; lease: number },
   leaseMs: number,
 ): Promise<ClaimedTask | undefined> {
-  const { rows } = await db.pool.query<{
-    lease: number
-    batch_id: string
-    account_id: string
-    mode: KeyMode
-    check_kind: Check
-    depth: Depth
-    chunk_no: number
-    indexes: number[] | null
-    states: (Json | null)[] | null
-    attempts: number
-    canceling: boolean
-    product: Product
-    charge_unknown: boolean
-    explain: boolean
-    weights: string | null
-    subjects: Buffer
-  }>({
+  const { rows } = await db.pool.query<ClaimedTask>({
     name: 'tasks.claim',
     text: `
       update tasks t
-      set lease = t.lease + 1, attempts = t.attempts + 1, claimed = true, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      set lease = t.lease + 1, attempts = t.attempts + 1, claimed = true,
+        lease_until = clock_timestamp() + $3::int * interval '1 ms'
       from chunks c, batches b
       where t.id = $1 and t.lease = $2 and t.lease_until is not null
         and b.id = t.batch_id and b.status in ${sqlStates(TASK_STATES_OF_BATCH)}
         and c.batch_id = t.batch_id and c.no = t.chunk_no
-      returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
-        t.indexes, t.states, t.attempts, b.status = 'canceling' as canceling, b.product, b.charge_unknown,
-        b.explain, b.weights, c.subjects`,
+      returning t.id as "taskId", t.lease, t.batch_id as "batchId", t.account_id as "accountId",
+        t.mode, t.check_kind as check, t.depth, t.chunk_no as "chunkNo", t.indexes, t.states,
+        t.attempts, b.status = 'canceling' as canceling, b.product,
+        b.charge_unknown as "chargeUnknown", b.explain, b.weights, c.subjects`,
     values: [task.taskId, task.lease, leaseMs],
   })
-  const row = rows[0]
-  if (row === undefined) return undefined
-  return {
-    taskId: task.taskId,
-    lease: row.lease,
-    batchId: row.batch_id,
-    accountId: row.account_id,
-    mode: row.mode,
-    check: row.check_kind,
-    depth: row.depth,
-    chunkNo: row.chunk_no,
-    indexes: row.indexes,
-    states: row.states,
-    attempts: row.attempts,
-    canceling: row.canceling,
-    product: row.product,
-    chargeUnknown: row.charge_unknown,
-    explain: row.explain,
-    weights: row.weights,
-    subjects: row.subjects,
-  }
+  return rows[0]
 }
 
 /**

@@ -17,26 +17,14 @@ export async function waitingTasks(
   batchId: string,
   nos: readonly number[],
 ): Promise<readonly WaitingTask[]> {
-  const { rows } = await db.pool.query<{
-    chunk_no: number
-    check_kind: Check
-    indexes: number[] | null
-    reason: string | null
-    due_at: Date
-  }>({
+  const { rows } = await db.pool.query<WaitingTask>({
     name: 'tasks.waiting',
     text: `
-      select chunk_no, check_kind, indexes, reason, due_at
+      select chunk_no as "chunkNo", check_kind as check, indexes, reason, due_at as until
       from tasks where batch_id = $1 and chunk_no = any($2) and due_at is not null and reason is not null`,
     values: [batchId, nos],
   })
-  return rows.map((row) => ({
-    chunkNo: row.chunk_no,
-    check: row.check_kind,
-    indexes: row.indexes,
-    reason: row.reason,
-    until: row.due_at,
-  }))
+  return rows
 }
 
 /**

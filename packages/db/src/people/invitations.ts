@@ -40,7 +40,7 @@ export async function insertInvitation(
     invited_by: wanted.invitedBy,
     expires_at: expires,
   }
-  const row = await tx
+  return await tx
     .insertInto('invitations')
     .values({
       id: newId('inv'),
@@ -49,9 +49,8 @@ export async function insertInvitation(
       ...fields,
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'email_key']).doUpdateSet(fields))
-    .returning(['id', 'expires_at'])
+    .returning(['id', 'expires_at as expiresAt'])
     .executeTakeFirstOrThrow()
-  return { id: row.id, expiresAt: row.expires_at }
 }
 
 /** The open invitations of an account, the newest first. */
@@ -59,18 +58,16 @@ export async function listInvitations(
   db: Db | Tx,
   accountId: string,
 ): Promise<readonly Invitation[]> {
-  const rows = await open(db)
+  return await open(db)
     .where('invitations.account_id', '=', accountId)
     .orderBy('invitations.created_at', 'desc')
     .limit(INVITATIONS_MAX)
     .execute()
-  return rows.map(invitationOf)
 }
 
 /** The invitation of a link's secret; undefined if the secret is unknown, used or expired. */
 export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invitation | undefined> {
-  const row = await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
-  return row && invitationOf(row)
+  return await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
 }
 
 /**
@@ -104,36 +101,14 @@ function open(db: Db | Tx) {
   return queriesOf(db)
     .selectFrom('invitations')
     .innerJoin('accounts', 'accounts.id', 'invitations.account_id')
-    .select([
+    .select(({ fn }) => [
       'invitations.id',
-      'invitations.account_id',
+      'invitations.account_id as accountId',
+      fn.coalesce('accounts.name', 'accounts.email').as('accountName'),
       'invitations.email',
-      'invitations.email_key',
+      'invitations.email_key as emailKey',
       'invitations.role',
-      'invitations.expires_at',
-      'accounts.name as account_name',
-      'accounts.email as account_email',
+      'invitations.expires_at as expiresAt',
     ])
     .where('invitations.expires_at', '>', sql<Date>`now()`)
-}
-
-function invitationOf(row: {
-  id: string
-  account_id: string
-  email: string
-  email_key: string
-  role: Role
-  expires_at: Date
-  account_name: string | null
-  account_email: string
-}): Invitation {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    accountName: row.account_name ?? row.account_email,
-    email: row.email,
-    emailKey: row.email_key,
-    role: row.role,
-    expiresAt: row.expires_at,
-  }
 }

@@ -14,6 +14,16 @@ export interface LinkCode {
   readonly isLocalOnly: boolean
 }
 
+/** The columns of `LinkCode`. */
+const LINK_CODE = [
+  'purpose',
+  'user_id as userId',
+  'account_id as accountId',
+  'email_key as emailKey',
+  'detail',
+  'local_only as isLocalOnly',
+] as const
+
 /** Stores the digest of a link's secret, valid for `minutes`. */
 export async function insertLinkCode(
   tx: Db | Tx,
@@ -49,24 +59,22 @@ export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | u
     )
     .forNoKeyUpdate()
     .execute()
-  const row = await tx
+  return await tx
     .deleteFrom('link_codes')
     .where('digest', '=', digest)
     .where('expires_at', '>', sql<Date>`now()`)
-    .returningAll()
+    .returning(LINK_CODE)
     .executeTakeFirst()
-  return row && linkCodeOf(row)
 }
 
 /** The link of a secret, without using it up; undefined if it is used or expired. */
 export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | undefined> {
-  const row = await db.kysely
+  return await db.kysely
     .selectFrom('link_codes')
-    .selectAll()
+    .select(LINK_CODE)
     .where('digest', '=', digest)
     .where('expires_at', '>', sql<Date>`now()`)
     .executeTakeFirst()
-  return row && linkCodeOf(row)
 }
 
 /**
@@ -112,32 +120,13 @@ export async function newestLinkCode(
   emailKey: string,
   purpose: LinkPurpose,
 ): Promise<LinkCode | undefined> {
-  const row = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('link_codes')
-    .selectAll()
+    .select(LINK_CODE)
     .where('email_key', '=', emailKey)
     .where('purpose', '=', purpose)
     .where('expires_at', '>', sql<Date>`now()`)
     .orderBy('created_at', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row && linkCodeOf(row)
-}
-
-function linkCodeOf(row: {
-  purpose: LinkPurpose
-  user_id: string | null
-  account_id: string | null
-  email_key: string | null
-  detail: string | null
-  local_only: boolean
-}): LinkCode {
-  return {
-    purpose: row.purpose,
-    userId: row.user_id,
-    accountId: row.account_id,
-    emailKey: row.email_key,
-    detail: row.detail,
-    isLocalOnly: row.local_only,
-  }
 }

@@ -1,4 +1,5 @@
 import type { Role } from '@plumbline/contract/app/roles'
+import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** An account that a user belongs to, and the role there. */
@@ -27,44 +28,27 @@ export async function membershipsOf(db: Db | Tx, userId: string): Promise<readon
   const rows = await queriesOf(db)
     .selectFrom('members')
     .innerJoin('accounts', 'accounts.id', 'members.account_id')
-    .select(['members.account_id', 'members.role', 'accounts.name', 'accounts.email'])
+    .select(['members.account_id as accountId', 'members.role'])
+    .select(({ fn }) => fn.coalesce('accounts.name', 'accounts.email').as('accountName'))
     .where('members.user_id', '=', userId)
     .limit(1_000)
     .execute()
-  const found = rows.map(({ account_id, role, name, email }) => ({
-    accountId: account_id,
-    accountName: name ?? email,
-    role,
-  }))
-  return found.toSorted((one, other) => one.accountName.localeCompare(other.accountName))
+  return rows.toSorted((one, other) => one.accountName.localeCompare(other.accountName))
 }
 
 /** The members of an account, the longest membership first. */
 export async function listMembers(db: Db | Tx, accountId: string): Promise<readonly Member[]> {
-  const rows = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
-    .select([
-      'users.id',
-      'users.name',
-      'users.email',
-      'users.totp_confirmed_at',
-      'members.role',
-      'members.created_at',
-    ])
+    .select(['users.id as userId', 'users.name', 'users.email', 'members.role'])
+    .select(sql<boolean>`users.totp_confirmed_at is not null`.as('hasFactor'))
+    .select('members.created_at as since')
     .where('members.account_id', '=', accountId)
     .orderBy('members.created_at')
     .orderBy('users.id')
     .limit(MEMBERS_MAX)
     .execute()
-  return rows.map((row) => ({
-    userId: row.id,
-    name: row.name,
-    email: row.email,
-    role: row.role,
-    hasFactor: row.totp_confirmed_at !== null,
-    since: row.created_at,
-  }))
 }
 
 /** Whether a user belongs to no account, and is no operator. */

@@ -83,19 +83,11 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<string
  * expired. Always reads the database: a caller that caches the result must drop it within a second.
  */
 export async function findSession(db: Db, digest: Buffer): Promise<UserSession | undefined> {
-  const rows = await queryForCall<{
-    id: string
-    user_id: string
-    membership: SessionMembership | null
-    has_factor: boolean
-    created_at: Date
-    used_at: Date
-    ends_at: Date
-    proven_at: Date | null
-  }>(db, {
+  const rows = await queryForCall<UserSession>(db, {
     name: 'sessions.find',
-    text: `select s.id, s.user_id, to_jsonb(a) as membership,
-        u.totp_confirmed_at is not null as has_factor, s.created_at, s.used_at, s.ends_at, s.proven_at
+    text: `select s.id as "sessionId", s.user_id as "userId", to_jsonb(a) as membership,
+        u.totp_confirmed_at is not null as "hasFactor", s.created_at as "createdAt",
+        s.used_at as "usedAt", s.ends_at as "endsAt", s.proven_at as "provenAt"
       from sessions s
       join users u on u.id = s.user_id
       left join lateral (
@@ -106,18 +98,7 @@ export async function findSession(db: Db, digest: Buffer): Promise<UserSession |
         and s.used_at > now() - $2::int * interval '1 day'`,
     values: [digest, SESSION_IDLE_DAYS],
   })
-  const row = rows[0]
-  if (row === undefined) return undefined
-  return {
-    sessionId: row.id,
-    userId: row.user_id,
-    membership: row.membership,
-    hasFactor: row.has_factor,
-    createdAt: row.created_at,
-    usedAt: row.used_at,
-    endsAt: row.ends_at,
-    provenAt: row.proven_at,
-  }
+  return rows[0]
 }
 
 /** Replaces the token of a session, so that an older one that leaked is invalid. */
@@ -149,9 +130,9 @@ export async function noteSessionsUsed(db: Db, ids: readonly string[]): Promise<
 
 /** The sessions of a user, most recently used first. */
 export async function listSessions(db: Db | Tx, userId: string): Promise<readonly SessionEntry[]> {
-  const rows = await queriesOf(db)
+  return await queriesOf(db)
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'used_at', 'network', 'browser'])
+    .select(['id', 'created_at as createdAt', 'used_at as usedAt', 'network', 'browser'])
     .where('user_id', '=', userId)
     .where('ends_at', '>', sql<Date>`now()`)
     .where('used_at', '>', sql<Date>`now() - ${SESSION_IDLE_DAYS} * interval '1 day'`)
@@ -159,13 +140,6 @@ export async function listSessions(db: Db | Tx, userId: string): Promise<readonl
     .orderBy('created_at', 'desc')
     .limit(SESSIONS_MAX)
     .execute()
-  return rows.map(({ id, created_at, used_at, network, browser }) => ({
-    id,
-    createdAt: created_at,
-    usedAt: used_at,
-    network,
-    browser,
-  }))
 }
 
 /** Ends one session of a user; false if there is none. */

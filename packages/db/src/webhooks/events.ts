@@ -29,21 +29,14 @@ export async function noteEvent(
 
 /** Takes the oldest events that no other process has locked, locked until the transaction ends. */
 export async function takeEvents(tx: Tx, most: number): Promise<readonly NotedEvent[]> {
-  const rows = await tx
+  return await tx
     .selectFrom('webhook_events')
-    .selectAll()
+    .select(['id', 'account_id as accountId', 'type', 'subject', 'happened_at as happenedAt'])
     .orderBy('id')
     .limit(most)
     .forUpdate()
     .skipLocked()
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    accountId: row.account_id,
-    type: row.type,
-    subject: row.subject,
-    happenedAt: row.happened_at,
-  }))
 }
 
 /**
