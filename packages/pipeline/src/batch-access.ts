@@ -1,10 +1,17 @@
 import { Problem } from '@plumbline/contract/problem'
-import type { Tx } from '@plumbline/db/database'
-import { lockBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import type { Db, Tx } from '@plumbline/db/database'
+import { findBatch, lockBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 
 /** The refusal of a batch id that does not exist or belongs to another owner: both look alike. */
 export function noSuchBatch(): Problem {
   return new Problem('not_found', 'There is no batch with this id.')
+}
+
+/** A batch of this owner. @throws Problem `not_found` */
+export async function readBatchOf(db: Db | Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
+  const row = await findBatch(db, owner, id)
+  if (row === undefined) throw noSuchBatch()
+  return row
 }
 
 /** Locks a batch of this owner for the rest of the transaction. @throws Problem `not_found` */

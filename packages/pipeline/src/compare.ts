@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { ComparisonFormat, Comparison } from '@plumbline/contract/comparison'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS, checksOf, type Check } from '@plumbline/contract/products'
-import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { alignRows } from './align-rows.ts'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import type { LineFormat } from './line-format.ts'
 import { normalValue } from './normal-value.ts'
@@ -64,8 +64,10 @@ export async function openComparison(
   { format, all }: ComparisonRequest,
   turn: () => Promise<void>,
 ): Promise<{ readonly contentType: string; readonly fileName: string; readonly stream: Readable }> {
-  const [one, other] = await Promise.all(ids.map((id) => endedBatch(pipeline, owner, id)))
-  if (one === undefined || other === undefined) throw noSuchBatch()
+  const [one, other] = await Promise.all([
+    endedBatch(pipeline, owner, ids[0]),
+    endedBatch(pipeline, owner, ids[1]),
+  ])
   if (one.product !== other.product) {
     throw new Problem('conflict', `One batch is of ${one.product}, the other of ${other.product}.`)
   }
@@ -91,13 +93,9 @@ export async function openComparison(
   }
 }
 
-async function endedBatch(
-  pipeline: Pipeline,
-  owner: BatchOwner,
-  id: string,
-): Promise<BatchRow | undefined> {
-  const batch = await findBatch(pipeline.db, owner, id)
-  if (batch === undefined || hasResults(batch)) return batch
+async function endedBatch(pipeline: Pipeline, owner: BatchOwner, id: string): Promise<BatchRow> {
+  const batch = await readBatchOf(pipeline.db, owner, id)
+  if (hasResults(batch)) return batch
   throw new Problem('conflict', `The batch ${id} is ${batch.status}; compare it when it has ended.`)
 }
 

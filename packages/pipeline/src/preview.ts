@@ -3,11 +3,11 @@ import type { BatchPreview, CostPart, PreviewCounts } from '@plumbline/contract/
 import { Problem } from '@plumbline/contract/problem'
 import { checksOf, priceCredits } from '@plumbline/contract/products'
 import { findPreview, subjectCounts, type StoredPreview } from '@plumbline/db/batches/previews'
-import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
 import type { Db } from '@plumbline/db/database'
 import { readBalance } from '@plumbline/metering/balance'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**
@@ -31,7 +31,6 @@ export async function previewBatch(
   const deadline = performance.now() + options.patienceMs
   for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
     const { batch, preview, counted } = await findAtOnce(pipeline.db, owner, id)
-    if (batch === undefined) throw noSuchBatch()
     refuseEnded(batch)
     if (preview !== undefined) return await shown(pipeline.db, batch, preview, counted)
     refuseUnreadable(batch)
@@ -54,7 +53,7 @@ async function findAtOnce(
   owner: BatchOwner,
   id: string,
 ): Promise<{
-  readonly batch: BatchRow | undefined
+  readonly batch: BatchRow
   readonly preview: StoredPreview | undefined
   readonly counted: Counted | null
 }> {
@@ -63,10 +62,10 @@ async function findAtOnce(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
   return await snapshot.execute(async (tx) => {
-    const batch = await findBatch(tx, owner, id)
+    const batch = await readBatchOf(tx, owner, id)
     const preview = await findPreview(tx, id)
     const counts = preview?.counts ?? null
-    if (batch?.read_whole !== true || counts === null) return { batch, preview, counted: null }
+    if (!batch.read_whole || counts === null) return { batch, preview, counted: null }
     const subjects = await subjectCounts(tx, id)
     const sampled = await prepaidCredits(tx, id)
     return { batch, preview, counted: { counts, subjects, sampled } }

@@ -3,8 +3,8 @@ import type { Turn } from '@plumbline/concurrency/event-loop-turns'
 import type { BatchKnown } from '@plumbline/contract/known-verdicts'
 import { Problem } from '@plumbline/contract/problem'
 import { readChunks } from '@plumbline/db/batches/chunks'
-import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
-import { noSuchBatch } from './batch-access.ts'
+import { type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { readBatchOf } from './batch-access.ts'
 import { unpackCells, unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf, type CheckedRecord } from './record.ts'
@@ -25,8 +25,7 @@ export async function readKnown(
   id: string,
   turn: Turn = nextTurn,
 ): Promise<BatchKnown> {
-  const batch = await findBatch(pipeline.db, owner, id)
-  if (batch === undefined) throw noSuchBatch()
+  const batch = await readBatchOf(pipeline.db, owner, id)
   const known = verdictsOf(batch)
   const asked = await askedRows(pipeline, batch, known.asked, turn)
   const answered = asked.filter(({ found }) => found !== null)

@@ -2,14 +2,13 @@ import { LARGE_ROWS, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import {
-  findBatch,
   pageOfBatches,
   sumsOfRows,
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'
 import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'
@@ -25,8 +24,7 @@ export async function getBatch(
   owner: BatchOwner,
   id: string,
 ): Promise<BatchView> {
-  const row = await findBatch(pipeline.db, owner, id)
-  if (row === undefined) throw noSuchBatch()
+  const row = await readBatchOf(pipeline.db, owner, id)
   return batchViewOf(row, (await sumsOfRows(pipeline.db, [row])).get(id))
 }
 
@@ -104,8 +102,7 @@ export function createBatchReader(pipeline: Pipeline): BatchReader {
   const shared = createSharedReads<Awaited<ReturnType<typeof sumsOfRows>>>(SUMS_MS)
   return async (owner, id) => {
     const { db } = pipeline
-    const row = await findBatch(db, owner, id)
-    if (row === undefined) throw noSuchBatch()
+    const row = await readBatchOf(db, owner, id)
     const reading = row.rows_total < LARGE_ROWS ? 'fresh' : 'shared'
     const sums = await shared(`${id} ${row.status}`, reading, () => sumsOfRows(db, [row]))
     return batchViewOf(row, sums.get(id))

@@ -7,9 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecheckBody } from '@plumbline/contract/batch-origin'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
-import { findBatch, readBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { readBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import type { BatchRequest, RecheckRequest } from '@plumbline/db/tables/batches'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import type { OwnColumns } from '@plumbline/intake/file-layout'
 import { IntakeError } from '@plumbline/intake/intake-error'
@@ -36,8 +36,7 @@ export async function recheckBatch(
   wanted: RecheckBody & { readonly chargeUnknown: boolean },
   inTransaction?: InTransaction,
 ): Promise<BatchView> {
-  const batch = await findBatch(pipeline.db, owner, id)
-  if (batch === undefined) throw noSuchBatch()
+  const batch = await readBatchOf(pipeline.db, owner, id)
   if (!hasResults(batch)) {
     throw new Problem(
       'conflict',

@@ -8,7 +8,6 @@ import { copyChunks } from '@plumbline/db/batches/copies'
 import { eraseLeftovers } from '@plumbline/db/batches/erase'
 import { readDuplicatedRows, storeDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import {
-  findBatch,
   lockBatch,
   readBatch,
   updateBatch,
@@ -17,7 +16,7 @@ import {
 } from '@plumbline/db/batches/rows'
 import { readWeights } from '@plumbline/db/score-weights'
 import type { RescoreRequest } from '@plumbline/db/tables/batches'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import { failBatch } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
@@ -43,8 +42,7 @@ export async function rescoreBatch(
   wanted: RescoreBody,
   inTransaction?: InTransaction,
 ): Promise<BatchView> {
-  const batch = await findBatch(pipeline.db, owner, id)
-  if (batch === undefined) throw noSuchBatch()
+  const batch = await readBatchOf(pipeline.db, owner, id)
   if (!hasResults(batch)) {
     throw new Problem('conflict', `The batch is ${batch.status}; it is scored again when it ends.`)
   }

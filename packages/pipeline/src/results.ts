@@ -4,7 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Encoding } from '@plumbline/contract/encodings'
 import type { ResultFormat } from '@plumbline/contract/results-request'
 import { noteFinding } from '@plumbline/db/batches/reconcile'
-import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { isAbsent } from '@plumbline/storage/marker'
 import type { ByteRange } from '@plumbline/storage/storage'
 import { adviceArchive } from './advice-archive.ts'
@@ -13,7 +13,7 @@ import { tableColumns } from './table-columns.ts'
 import { WORKBOOK_TYPE, workbookStream } from './workbook.ts'
 import { refuseTooLong } from './sheet-limit.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
-import { noSuchBatch } from './batch-access.ts'
+import { readBatchOf } from './batch-access.ts'
 import { resultFileName } from './result-file-name.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { CsvForm, SheetSize } from './line-format.ts'
@@ -89,8 +89,7 @@ export async function openResults(
   request: ResultsRequest,
   turn: () => Promise<void> = nextTurn,
 ): Promise<Results> {
-  const batch = await findBatch(pipeline.db, owner, id)
-  if (batch === undefined) throw noSuchBatch()
+  const batch = await readBatchOf(pipeline.db, owner, id)
   const complete = request.refused === true ? hasRows(batch) : hasResults(batch)
   const finished = complete && isAsStored(request) ? finishedFile(batch) : undefined
   const facts = { complete, ...namesOf(batch, request, complete) }

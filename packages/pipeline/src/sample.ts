@@ -5,7 +5,6 @@ import { Problem } from '@plumbline/contract/problem'
 import { priceCredits, PRODUCT_PLANS } from '@plumbline/contract/products'
 import { insertOwnChunk } from '@plumbline/db/batches/chunks'
 import {
-  findBatch,
   insertBatch,
   moveBatch,
   readBatch,
@@ -17,7 +16,7 @@ import { overdueSamples } from '@plumbline/db/batches/samples'
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
 import { readRemaining } from '@plumbline/metering/balance'
-import { lockBatchOf, noSuchBatch } from './batch-access.ts'
+import { lockBatchOf, readBatchOf } from './batch-access.ts'
 import { drawSample, type DrawnSample } from './draw-sample.ts'
 import type { Pipeline } from './pipeline.ts'
 import { holdAndRun, shortMessage } from './start.ts'
@@ -41,8 +40,7 @@ export async function sampleBatch(
   inTransaction?: SampleInTransaction,
   turn: Turn = nextTurn,
 ): Promise<BatchSample> {
-  const found = await findBatch(pipeline.db, owner, id)
-  if (found === undefined) throw noSuchBatch()
+  const found = await readBatchOf(pipeline.db, owner, id)
   refuseState(found)
   await refuseShort(pipeline.db, found)
   // Before the lock: it reads up to fifty chunks.
@@ -162,8 +160,7 @@ export async function readSample(
   owner: BatchOwner,
   id: string,
 ): Promise<BatchSample> {
-  const row = await findBatch(pipeline.db, owner, id)
-  if (row === undefined) throw noSuchBatch()
+  const row = await readBatchOf(pipeline.db, owner, id)
   const sample = row.sample_id === null ? undefined : await readBatch(pipeline.db, row.sample_id)
   if (sample === undefined || sample.status === 'expired') {
     throw new Problem('not_found', 'The batch has no sample; POST to the same path makes one.')

@@ -2,12 +2,12 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import type { Db, Tx } from '@plumbline/db/database'
-import { findBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
-import { lockBatchOf, noSuchBatch } from './batch-access.ts'
+import { lockBatchOf, readBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { refuseSampling } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
@@ -54,8 +54,7 @@ export async function creditsToStart(
   owner: BatchOwner,
   id: string,
 ): Promise<number | undefined> {
-  const row = await findBatch(db, owner, id)
-  if (row === undefined) throw noSuchBatch()
+  const row = await readBatchOf(db, owner, id)
   return row.status === 'ready' ? await unpaidCredits(db, row) : undefined
 }
 
