@@ -1,22 +1,14 @@
 import type { BatchFault, BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import type { Tx } from '@plumbline/db/database'
-import {
-  lockBatch,
-  moveBatch,
-  sumsOf,
-  type BatchOwner,
-  type BatchRow,
-} from '@plumbline/db/batches/rows'
+import { lockBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { release } from '@plumbline/metering/hold'
 import { eraseStep } from '@plumbline/db/batches/erase'
 import { noteRemovals } from '@plumbline/db/file-store'
-import { lockBatchOf } from './batch-access.ts'
+import { lockBatchOf, viewIn, type InTransaction } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { endSamples } from './sampling.ts'
-import type { InTransaction } from './submit.ts'
-import { batchViewOf } from './view.ts'
 
 /**
  * Cancels a batch: no new lookup is begun for it. The finish stage waits for purchases in flight,
@@ -39,9 +31,7 @@ export async function cancelBatch(
     if (canceling === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)
     }
-    const view = batchViewOf(canceling, (await sumsOf(tx, [id])).get(id))
-    await inTransaction?.(tx, view)
-    return view
+    return await viewIn(tx, canceling, inTransaction)
   })
 }
 

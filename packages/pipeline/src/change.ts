@@ -9,12 +9,10 @@ import { voidPrepaid } from '@plumbline/db/batches/samples'
 import { restartIntake } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
-import { lockBatchOf } from './batch-access.ts'
+import { lockBatchOf, viewIn, type InTransaction } from './batch-access.ts'
 import { knownRequest } from './known-request.ts'
 import type { Pipeline } from './pipeline.ts'
 import { endSamples } from './sampling.ts'
-import type { InTransaction } from './submit.ts'
-import { batchViewOf } from './view.ts'
 
 /** Fields that can be changed without reading the file again. */
 const KEPT_READING: ReadonlySet<string> = new Set(['name', 'max_credits'])
@@ -61,9 +59,7 @@ export async function changeBatch(
     const changed = readsAnew
       ? await changeReading(tx, row, change)
       : await changeWithoutReading(tx, row, change)
-    const view = batchViewOf(changed)
-    await inTransaction?.(tx, view)
-    return view
+    return await viewIn(tx, changed, inTransaction)
   })
 }
 

@@ -8,12 +8,9 @@ import {
   resumePaused,
   ungroupTasks,
 } from '@plumbline/db/batches/pause'
-import { sumsOf, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
-import type { Tx } from '@plumbline/db/database'
-import { lockBatchOf } from './batch-access.ts'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { lockBatchOf, viewIn, type InTransaction } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { InTransaction } from './submit.ts'
-import { batchViewOf } from './view.ts'
 
 /**
  * Pauses a running batch: no new lookup is begun for it, workers return its tasks with the outcomes
@@ -35,7 +32,7 @@ export async function pauseBatch(
     if (paused === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; only a running batch is paused.`)
     }
-    return await shown(tx, paused, inTransaction)
+    return await viewIn(tx, paused, inTransaction)
   })
   // This walks through all tasks, which pausing again must not do.
   if (!wasPaused) await settledWithin(UNGROUP_MS, ungroup(pipeline, id))
@@ -71,7 +68,7 @@ export async function resumeBatch(
     if (running === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; only a paused batch is resumed.`)
     }
-    return await shown(tx, running, inTransaction)
+    return await viewIn(tx, running, inTransaction)
   })
 }
 
@@ -99,14 +96,4 @@ export async function completePauses({ db }: Pick<Pipeline, 'db'>): Promise<numb
   const ids = await pausedInGroups(db, MOST_SWEPT)
   for (const id of ids) await ungroupTasks(db, id)
   return ids.length
-}
-
-async function shown(
-  tx: Tx,
-  row: BatchRow,
-  inTransaction: InTransaction | undefined,
-): Promise<BatchView> {
-  const view = batchViewOf(row, (await sumsOf(tx, [row.id])).get(row.id))
-  await inTransaction?.(tx, view)
-  return view
 }

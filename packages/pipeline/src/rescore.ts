@@ -16,14 +16,14 @@ import {
 } from '@plumbline/db/batches/rows'
 import { readWeights } from '@plumbline/db/score-weights'
 import type { RescoreRequest } from '@plumbline/db/tables/batches'
-import { readBatchOf } from './batch-access.ts'
+import { readBatchOf, type InTransaction } from './batch-access.ts'
 import { failBatch } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf, verdictCounts } from './record.ts'
 import { hasResults } from './result-rows.ts'
-import { submitDerived, type InTransaction } from './submit.ts'
+import { submitDerived } from './submit.ts'
 
 /** Products whose results have no score. */
 const UNSCORED: readonly Product[] = ['email', 'phone', 'deliverability']

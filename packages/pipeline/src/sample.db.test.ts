@@ -231,6 +231,32 @@ test.each(['before', 'after'])(
   },
 )
 
+test('responses to a change of the name and to the start show what a sample has stored', async () => {
+  await using harness = await openHarness(60)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness)
+  await endStages(harness)
+  const sampled = await viewOf(harness)
+  expect(sampled.credits.used).toBe(50)
+  const renamed = await changeBatch(pipeline, owner, id, { name: 'Spring' })
+  expect(renamed).toEqual({ ...sampled, name: 'Spring' })
+  const { credits, rows, verdicts } = await startBatch(pipeline, owner, id)
+  expect(await viewOf(harness)).toMatchObject({ credits, rows, verdicts })
+})
+
+test('a batch that is read again shows nothing of its former rows but what their sample has cost', async () => {
+  await using harness = await openHarness(60)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness)
+  await endStages(harness)
+  const changed = await changeBatch(pipeline, owner, id, { default_country: 'US' })
+  expect(changed).toMatchObject({ credits: { used: 50 }, rows: { total: 0, done: 0 } })
+  expect(new Set(Object.values(changed.verdicts))).toEqual(new Set([0]))
+  expect(await viewOf(harness)).toEqual(changed)
+})
+
 test('a batch is deleted once a sample that a change has voided is charged', async () => {
   await using harness = await openHarness(60)
   const { pipeline, owner, id } = harness

@@ -7,11 +7,9 @@ import { hold } from '@plumbline/metering/hold'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
-import { lockBatchOf, readBatchOf } from './batch-access.ts'
+import { lockBatchOf, readBatchOf, viewIn, type InTransaction } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { refuseSampling } from './sampling.ts'
-import type { InTransaction } from './submit.ts'
-import { batchViewOf } from './view.ts'
 
 /**
  * Starts a batch that waits at `ready`; its `max_credits` does not stop it again.
@@ -38,9 +36,7 @@ export async function startBatch(
     if (started.kind === 'short') {
       throw new Problem('payment_required', shortMessage(started))
     }
-    const view = batchViewOf(started.row)
-    await inTransaction?.(tx, view)
-    return view
+    return await viewIn(tx, started.row, inTransaction)
   })
 }
 

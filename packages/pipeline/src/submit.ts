@@ -21,6 +21,7 @@ import { noteRemovals } from '@plumbline/db/file-store'
 import { readLimits } from '@plumbline/db/limits'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
+import type { InTransaction } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { refuseUnpaid } from './unpaid-rows.ts'
@@ -51,9 +52,6 @@ export interface Submission {
   readonly explain: boolean
   readonly chargeUnknown: boolean
 }
-
-/** Work of the caller that commits together with the batch's new state. */
-export type InTransaction = (tx: Tx, view: BatchView) => Promise<void>
 
 /**
  * Creates a batch: moves its file into the store, inserts its row, and enqueues its intake. If that

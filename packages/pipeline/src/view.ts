@@ -36,7 +36,7 @@ export function batchViewOf(
   ofChunks: BatchSums = NOTHING,
   now = Date.now(),
 ): BatchView {
-  const sums = row.sums === null ? ofChunks : { ...NOTHING, ...row.sums }
+  const sums = row.sums === null ? shownSums(row, ofChunks) : { ...NOTHING, ...row.sums }
   const progress = progressOf(row, sums)
   return {
     id: row.id,
@@ -87,6 +87,11 @@ export function batchViewOf(
     eta_seconds: etaSeconds(row, sums, now),
     error: row.error,
   }
+}
+
+/** While a batch is read, its chunks may still be those of an earlier reading. */
+function shownSums({ status }: ShownBatch, ofChunks: BatchSums): BatchSums {
+  return status === 'analyzing' ? NOTHING : ofChunks
 }
 
 /** A share rounded to hundredths: the column has single precision. */

@@ -330,6 +330,11 @@ export async function sumsOf(
 }
 
 /**
+/** The sums over the chunks of one batch; undefined if it has none. */
+export async function sumsOfBatch(db: Db | Tx, id: string): Promise<BatchSums | undefined> {
+  return (await sumsOf(db, [id])).get(id)
+}
+
  * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
  */
 export async function sumsOfRows(

@@ -530,7 +530,10 @@ describe('changing the state of batches', () => {
     const start = async () =>
       await stage.call(`/v1/batches/${id}/start`, { method: 'POST', key: empty.live })
     expect((await start()).status).toBe(402)
-    await stage.db.pool.query('update chunks set prepaid = 2 where batch_id = $1', [id])
+    await stage.db.pool.query(
+      `update chunks set prepaid = 2, charged = 2, settled_at = now() where batch_id = $1`,
+      [id],
+    )
     const started = await start()
     expect(started.status).toBe(200)
     expect(batchView.parse(started.json).credits).toMatchObject({ estimate: 2, held: 0 })
