@@ -1,7 +1,7 @@
 import type { BareOutcomes } from '@plumbline/contract/score'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { hasErased } from '@plumbline/db/batches/blank'
-import { lockBatch, sumsOf, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { lockBatch, sumsOfBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import {
   lockSampledChunk,
   readSubjects,
@@ -34,7 +34,7 @@ export async function adoptSample(tx: Tx, pipeline: Pipeline, sample: BatchRow):
   if (batch === undefined) return
   const takes = batch.status === 'ready' || batch.status === 'canceling'
   if (batch.sample_id !== sample.id || !takes) {
-    const used = (await sumsOf(tx, [sample.id])).get(sample.id)?.creditsUsed ?? 0
+    const used = (await sumsOfBatch(tx, sample.id))?.creditsUsed ?? 0
     await updateBatch(tx, batch.id, { credits_voided: batch.credits_voided + used })
     return
   }

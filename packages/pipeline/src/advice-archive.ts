@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { adviceOf, type Advice } from '@plumbline/contract/advice'
 import { Problem } from '@plumbline/contract/problem'
-import { sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Pipeline } from './pipeline.ts'
 import { verdictNames } from './record.ts'
 import { zipStream } from './zip-stream.ts'
@@ -30,7 +30,7 @@ export async function adviceArchive(
   if (batch.status !== 'completed' && batch.status !== 'canceled') {
     throw new Problem('conflict', `The batch is ${batch.status}; an archive is made when it ends.`)
   }
-  const sums = (await sumsOf(pipeline.db, [batch.id])).get(batch.id)
+  const sums = await sumsOfBatch(pipeline.db, batch.id)
   const unknown = sums?.verdicts[verdictNames(batch.product).indexOf('unknown')] ?? 0
   const shown = advices.filter((advice) => advice !== 'check_again' || unknown > 0)
   return zipStream(

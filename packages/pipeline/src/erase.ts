@@ -3,7 +3,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { eraseStep, erasingBatches, lockExpiring } from '@plumbline/db/batches/erase'
 import {
   moveBatch,
-  sumsOf,
+  sumsOfBatch,
   updateBatch,
   type BatchOwner,
   type BatchRow,
@@ -100,7 +100,7 @@ async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRo
 
 async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
   await noteRemovals(tx, row.account_id, filesOf(row), 'sweep')
-  const sums = (await sumsOf(tx, [row.id])).get(row.id)
+  const sums = await sumsOfBatch(tx, row.id)
   await eraseResponses(tx, row.id)
   await moveBatch(tx, row.id, 'expired', {
     result_key: null,

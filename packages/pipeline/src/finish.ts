@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
-import { lockBatch, moveBatch, readBatch, sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
+import {
+  lockBatch,
+  moveBatch,
+  readBatch,
+  sumsOfBatch,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
 import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
 import type { NewFile } from '@plumbline/storage/storage'
@@ -141,7 +147,7 @@ async function endBatch(
     // Killed attempts may have left files with values that were erased since.
     const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
     if (left.length > 0) await noteRemovals(tx, row.account_id, left)
-    const sums = (await sumsOf(tx, [batch.id])).get(batch.id)
+    const sums = await sumsOfBatch(tx, batch.id)
     const moved = await moveBatch(
       tx,
       batch.id,

@@ -3,7 +3,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { checksOf } from '@plumbline/contract/products'
 import { partsOfChunk } from '@plumbline/db/batches/settle'
 import { readSubjects } from '@plumbline/db/batches/samples'
-import { sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { unpackSubjects } from './codec.ts'
 import { seedOf } from './draw-sample.ts'
@@ -32,8 +32,7 @@ export async function sampleViewOf(
   const scorer = await scorers.of(sample.weights)
   const verdicts = records.map((record) => verdictIn(batch, record, scorer))
   const unknown = isRunning ? 0 : drawn - records.length
-  const sums = (await sumsOf(db, [sample.id])).get(sample.id)
-  const used = sums?.creditsUsed ?? 0
+  const used = (await sumsOfBatch(db, sample.id))?.creditsUsed ?? 0
   return {
     batch_id: batch.id,
     status: isRunning ? 'running' : 'completed',

@@ -1,6 +1,6 @@
 import { ADVICE_BY_RISK, ADVICE_BY_STATUS, type Advice } from '@plumbline/contract/advice'
 import { Problem } from '@plumbline/contract/problem'
-import { sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Pipeline } from './pipeline.ts'
 import { verdictNames } from './record.ts'
 import { SHEET_MAX_ROWS } from './workbook.ts'
@@ -35,7 +35,7 @@ async function mostRows(
   batch: BatchRow,
   only: readonly string[],
 ): Promise<number> {
-  const sums = (await sumsOf(db, [batch.id])).get(batch.id)
+  const sums = await sumsOfBatch(db, batch.id)
   const verdicts = new Map(
     verdictNames(batch.product).map((name, at) => [name, sums?.verdicts[at] ?? 0]),
   )

@@ -270,8 +270,8 @@ const ROWS_KNOWN = sql`case
       then billable_count - remaining else known_count end)::numeric / greatest(1, billable_count))
   end`
 
-/** Sums over the chunks of batches, by batch id. */
-export async function sumsOf(
+/** Sums over the chunks of batches, by batch id; one without chunks has none. */
+async function sumsOf(
   db: Db | Tx,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, BatchSums>> {
@@ -302,7 +302,7 @@ export async function sumsOf(
         sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)::bigint`.as(`verdict_${place}`),
       ),
     ])
-    .where('batch_id', 'in', ids.length === 0 ? [''] : [...ids])
+    .where('batch_id', 'in', [...ids])
     .groupBy('batch_id')
     .execute()
   const sums = new Map<string, BatchSums>()
@@ -329,13 +329,13 @@ export async function sumsOf(
   return sums
 }
 
-/**
 /** The sums over the chunks of one batch; undefined if it has none. */
 export async function sumsOfBatch(db: Db | Tx, id: string): Promise<BatchSums | undefined> {
   return (await sumsOf(db, [id])).get(id)
 }
 
  * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
+/**
  */
 export async function sumsOfRows(
   db: Db | Tx,

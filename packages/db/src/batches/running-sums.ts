@@ -1,7 +1,7 @@
 import type { BatchState } from '@plumbline/contract/batch'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { sumsOf, sumsOfRows, type BatchSums } from './rows.ts'
+import { sumsOfBatch, sumsOfRows, type BatchSums } from './rows.ts'
 import type { ShownBatch } from './shown-columns.ts'
 import { sqlStates } from './states.ts'
 
@@ -39,7 +39,7 @@ export async function storeRunningSums(db: Db, freshMs = FRESH_MS): Promise<numb
     select id from batches where ${due} order by ${at} limit ${MOST_BATCHES}
   `.execute(queriesOf(db))
   for (const { id } of rows) {
-    const sums = (await sumsOf(db, [id])).get(id)
+    const sums = await sumsOfBatch(db, id)
     await sql`
       update batches
       set running_sums = ${JSON.stringify(sums ?? {})}::jsonb || jsonb_build_object('at', ${now})
