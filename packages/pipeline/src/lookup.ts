@@ -13,8 +13,6 @@ import {
   countOpenLookups,
   findBatch,
   insertBatch,
-  readBatch,
-  updateBatch,
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
@@ -52,21 +50,9 @@ export async function beginLookup(
   const id = newTimedId('lkp')
   await db.kysely.transaction().execute(async (tx) => {
     if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)
-    await insertBatch(tx, rowOf(id, request), limits.leaseMs)
+    const row = await insertBatch(tx, rowOf(id, request), limits.leaseMs)
     await takeUnpaidLookup(tx, limits, request, id)
     await insertOwnChunk(tx, id, buildChunk(0, [recordOf(request)]))
-    const names = Object.keys(request.values)
-    await updateBatch(tx, id, {
-      read_whole: true,
-      header: JSON.stringify(names),
-      column_count: names.length,
-      rows_total: 1,
-      rows_billable: 1,
-      credits_estimate:
-        request.mode === 'test' ? 0 : priceCredits(request.product, checksGiven(request.values)),
-    })
-    const row = await readBatch(tx, id)
-    if (row === undefined) throw new Error(`lookup ${id} is gone`)
     const started = await holdAndRun(tx, row, scorers.current.version)
     if (started.kind === 'short') {
       const isPoor = started.lacks === 'balance'
@@ -88,6 +74,7 @@ function tooMany(most: number): Problem {
 }
 
 function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatch>[1] {
+  const names = Object.keys(request.values)
   return {
     id,
     account_id: request.accountId,
@@ -107,6 +94,13 @@ function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatc
     file_bytes: 0,
     file_format: 'records',
     is_lookup: true,
+    read_whole: true,
+    header: JSON.stringify(names),
+    column_count: names.length,
+    rows_total: 1,
+    rows_billable: 1,
+    credits_estimate:
+      request.mode === 'test' ? 0 : priceCredits(request.product, checksGiven(request.values)),
   }
 }
 

@@ -111,10 +111,8 @@ async function createSample(
     rows_billable: places.length,
     credits_estimate: row.mode === 'test' ? 0 : credits,
   }
-  await insertBatch(tx, fields, limits.leaseMs)
+  const inserted = await insertBatch(tx, fields, limits.leaseMs)
   await insertOwnChunk(tx, id, chunk)
-  const inserted = await readBatch(tx, id)
-  if (inserted === undefined) throw new Error(`sample ${id} is gone`)
   const started = await holdAndRun(tx, inserted, scorers.current.version)
   if (started.kind === 'short') {
     throw new Problem('payment_required', shortMessage(started))

@@ -82,9 +82,7 @@ export async function submitBatch(
       await refuseBeyondLimits(tx, pipeline.limits, submission.accountId, size)
       mustWait = isLong && (await hasLongStage(tx, submission.accountId))
       const leaseMs = mustWait ? null : pipeline.limits.leaseMs
-      await insertBatch(tx, rowOf(id, sourceKey, submission, size), leaseMs)
-      const row = await readBatch(tx, id)
-      if (row === undefined) throw new Error(`batch ${id} is gone`)
+      const row = await insertBatch(tx, rowOf(id, sourceKey, submission, size), leaseMs)
       const shown = batchViewOf(row)
       await inTransaction?.(tx, shown)
       return shown

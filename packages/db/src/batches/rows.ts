@@ -35,7 +35,7 @@ export interface BatchOwner {
 export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
- * Writes a new batch in state `analyzing`.
+ * Writes a new batch in state `analyzing`, and returns its row.
  *
  * @param leaseMs milliseconds that its first stage is leased for the job that the caller enqueues;
  * null if the dispatcher is to lease it when its turn comes
@@ -44,8 +44,8 @@ export async function insertBatch(
   db: Db | Tx,
   row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,
   leaseMs: number | null,
-): Promise<void> {
-  await queriesOf(db)
+): Promise<BatchRow> {
+  return await queriesOf(db)
     .insertInto('batches')
     .values({
       ...row,
@@ -54,7 +54,8 @@ export async function insertBatch(
       lease: 1,
       lease_until: leaseMs === null ? null : sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
     } as Insertable<BatchesTable>)
-    .execute()
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Hides batches that are being erased entirely, and samples, which are shown with their batch. */
@@ -334,8 +335,8 @@ export async function sumsOfBatch(db: Db | Tx, id: string): Promise<BatchSums | 
   return (await sumsOf(db, [id])).get(id)
 }
 
- * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
 /**
+ * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
  */
 export async function sumsOfRows(
   db: Db | Tx,
