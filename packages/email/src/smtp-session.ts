@@ -43,9 +43,7 @@ export interface SessionOptions {
 
 /** An open SMTP session, ready for a transaction. */
 export interface Session {
-  readonly host: string
   readonly tls: boolean
-  readonly pipelining: boolean
   readonly smtputf8: boolean
   /** Whether another transaction may begin. */
   readonly usable: boolean
@@ -122,15 +120,11 @@ async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opene
   const plain = await greet(wire, options)
   if (plain.kind !== 'greeted') return plain
   if (!tryTls || !plain.offers.has('STARTTLS')) return opened(wire, options, plain.offers, false)
-  return upgrade(wire, options, times, signal)
+  return upgrade(wire, options)
 }
 
-async function upgrade(
-  wire: SmtpWire,
-  options: SessionOptions,
-  times: SessionTimes,
-  signal: AbortSignal,
-): Promise<Opened> {
+async function upgrade(wire: SmtpWire, options: SessionOptions): Promise<Opened> {
+  const { times, signal } = options
   const go = await wire.exchange('STARTTLS\r\n', 1, times.commandMs)
   const bare = go.replies[0]?.code === 220 ? wire.release() : null
   if (bare === null) return failed(wire, 'starttls', go.fault ?? 'malformed')
@@ -186,19 +180,17 @@ function opened(
   offers: ReadonlySet<string>,
   tls: boolean,
 ): Opened {
-  const pipelining = offers.has('PIPELINING')
+  const ask = offers.has('PIPELINING') ? askAtOnce : askInTurn
   const { times } = options
   let stopped = false
   const session: Session = {
-    host: options.host,
     tls,
-    pipelining,
     smtputf8: offers.has('SMTPUTF8'),
     get usable() {
       return wire.fault === null && !stopped
     },
     async ask(transaction) {
-      const asked = await (pipelining ? askAtOnce : askInTurn)(wire, transaction, times)
+      const asked = await ask(wire, transaction, times)
       const last = asked.recipients.at(-1) ?? asked.sender
       if (last?.code === 421) stopped = true
       // The server may still count the transaction as open.
