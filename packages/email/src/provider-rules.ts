@@ -1,11 +1,5 @@
 import type { ReplyRule } from './reply-rule.ts'
-
-const GOOGLE = 'support.google.com/a/answer/3726730, read 2026'
-const MICROSOFT = 'learn.microsoft.com, Exchange Online non-delivery reports, read 2026'
-const YAHOO = 'senders.yahooinc.com/smtp-error-codes, read 2026'
-const MIMECAST = 'mimecastsupport.zendesk.com, Mimecast SMTP error codes, read 2026'
-const SISIMAI = 'real bounces of sisimai/set-of-emails (BSD-2)'
-const POSTFIX = 'Postfix 3.x: postconf(5), smtpd(8) replies'
+import { SOURCES } from './sources.ts'
 
 /** Rules for one provider, or for texts that one provider uses; they precede the general rules. */
 export const PROVIDER_RULES: readonly ReplyRule[] = [
@@ -17,7 +11,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'is receiving mail (?:at a rate|too quickly)':
         '450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.',
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-missing',
@@ -27,7 +21,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'account that you tried to reach does not exist':
         "550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient's email address for typos or unnecessary spaces.",
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-disabled',
@@ -37,7 +31,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'account that you tried to reach is (?:disabled|inactive)':
         '550 5.2.1 The email account that you tried to reach is disabled.',
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-full',
@@ -51,7 +45,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'inbox is out of storage':
         "552 5.2.2 The recipient's inbox is out of storage space and inactive.",
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-domain',
@@ -62,7 +56,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'able to find the recipient domain':
         "553 5.1.2 We weren't able to find the recipient domain. Please check for any spelling errors.",
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-syntax',
@@ -74,14 +68,14 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'recipient address .{0,200}not a valid rfc ?-?\\d{4} address':
         '553 5.1.2 The recipient address <.@gmail.com> is not a valid RFC 5321 address.',
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'google-policy',
     kind: 'blocked',
     provider: 'google',
     enhanced: /^[45]\.7\.\d+$/,
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'microsoft-edge-block',
@@ -92,7 +86,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'recipient address rejected: access denied':
         '550 5.4.1 Recipient address rejected: Access denied. AS(201806281)',
     },
-    source: `${MICROSOFT}; AS(201806281), directory-based edge blocking`,
+    source: `${SOURCES.microsoft}; AS(201806281), directory-based edge blocking`,
   },
   {
     id: 'microsoft-all-rejected',
@@ -103,7 +97,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
         '550 5.4.1 All recipient addresses rejected : Access denied',
       'relay access denied': '554 5.7.1 <ada@y.example>: Relay access denied',
     },
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-not-found',
@@ -116,7 +110,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
         '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
       recipnotfound: '550 5.1.1 RESOLVER.ADR.ExRecipNotFound; not found',
     },
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-restricted',
@@ -130,20 +124,20 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'not authorized to send to (?:the )?recipient':
         "550 5.7.129 RESOLVER.RST.RestrictedToRecipientsPermission; not authorized to send to the recipient because the sender isn't on the recipient's list of senders to accept mail from",
     },
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-restricted-code',
     kind: 'exists',
     provider: 'microsoft365',
     enhanced: /^5\.7\.1(?:2[349]|33|34|36)$/,
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-hourly-limit',
     kind: 'exists',
     enhanced: /^[45]\.2\.12[12]$/,
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-resolver',
@@ -156,7 +150,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'transport\\.rules':
         '550 5.7.1 TRANSPORT.RULES.RejectMessage; the message was rejected by organization policy',
     },
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-regions',
@@ -167,7 +161,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       attr38:
         '451 4.5.3 Recipients belong to multiple regions ATTR38 [DB5PEPF00014B9A.eurprd02.prod.outlook.com]',
     },
-    source: 'github.com/AfterShip/email-verifier issue 72',
+    source: SOURCES.aftership,
   },
   {
     id: 'microsoft-fault',
@@ -176,21 +170,21 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'temporary server error': '451 4.7.0 Temporary server error. Please try again later. PRX4',
     },
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'microsoft-policy',
     kind: 'blocked',
     provider: 'microsoft365',
     enhanced: /^[45]\.7\.\d+$/,
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'outlook-policy',
     kind: 'blocked',
     provider: 'outlook_consumer',
     enhanced: /^[45]\.7\.\d+$/,
-    source: MICROSOFT,
+    source: SOURCES.microsoft,
   },
   {
     id: 'outlook-missing',
@@ -201,7 +195,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'requested action not taken: mailbox unavailable':
         '550 5.5.0 Requested action not taken: mailbox unavailable.',
     },
-    source: `${MICROSOFT}; S2017062302`,
+    source: `${SOURCES.microsoft}; S2017062302`,
   },
   {
     id: 'yahoo-rate-of-user',
@@ -210,7 +204,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'receiving mail too quickly': '450 User is receiving mail too quickly',
     },
-    source: YAHOO,
+    source: SOURCES.yahoo,
   },
   {
     id: 'yahoo-missing',
@@ -220,7 +214,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       "this user doesn'?t have an? \\S{1,100} account":
         "554 delivery error: dd This user doesn't have a yahoo.com account (ada@yahoo.com) [-9]",
     },
-    source: YAHOO,
+    source: SOURCES.yahoo,
   },
   {
     id: 'yahoo-disabled',
@@ -232,7 +226,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
         '554 delivery error: dd Sorry, your message to ada@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
       'no longer valid': '554 delivery error: dd ada@yahoo.com is no longer valid.',
     },
-    source: YAHOO,
+    source: SOURCES.yahoo,
   },
   {
     id: 'yahoo-policy',
@@ -241,7 +235,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\[(?:bl\\d\\d|ts\\d\\d|tss\\d\\d|ph\\d\\d|gl\\d\\d|cs\\d\\d|ru\\d\\d)\\]':
         '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
     },
-    source: YAHOO,
+    source: SOURCES.yahoo,
   },
   {
     id: 'apple-missing',
@@ -256,7 +250,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
         '550 host mx1.mail.icloud.com[17.172.34.9] said: 550 5.1.1 <pseudo-local-part-of-icloud@icloud.com>: inactive email address (in reply to RCPT TO command)',
       'no longer on server': '550 5.1.6 recipient no longer on server: ada@mac.com',
     },
-    source: 'support.apple.com/102322, read 2026',
+    source: SOURCES.apple,
   },
   {
     id: 'mimecast-greylist',
@@ -267,7 +261,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'internal resources? (?:is |are )?temporarily unavailable':
         '451 Internal resource temporarily unavailable - https://community.mimecast.com/docs/DOC-1369#451',
     },
-    source: MIMECAST,
+    source: SOURCES.mimecast,
   },
   {
     id: 'mimecast-throttled',
@@ -278,7 +272,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'recipient temporarily unavailable': '451 Recipient temporarily unavailable',
       'ip temporarily blacklisted': '451 IP temporarily blacklisted',
     },
-    source: MIMECAST,
+    source: SOURCES.mimecast,
   },
   {
     id: 'mimecast-inbounds',
@@ -288,7 +282,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'account inbounds disabled': '550 Account inbounds disabled',
     },
-    source: MIMECAST,
+    source: SOURCES.mimecast,
   },
   {
     id: 'mimecast-blocked',
@@ -305,7 +299,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'csi\\.mimecast':
         '550 csi.mimecast.org Poor Reputation Sender. - https://community.mimecast.com/docs/DOC-1369#550',
     },
-    source: MIMECAST,
+    source: SOURCES.mimecast,
   },
   {
     id: 'proofpoint-marked-invalid',
@@ -315,7 +309,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'user email address is marked as invalid':
         '550 5.7.1 <ada@y.example>: Recipient address rejected: User email address is marked as invalid.',
     },
-    source: 'support.proofpoint.com, read 2026',
+    source: SOURCES.proofpoint,
   },
   {
     id: 'proofpoint-verifying',
@@ -327,7 +321,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'unverified address':
         '450 4.1.1 <ada@y.example>: Recipient address rejected: unverified address: Address verification in progress',
     },
-    source: `${POSTFIX}; Proofpoint uses the same text`,
+    source: `${SOURCES.postfix}; Proofpoint uses the same text`,
   },
   {
     id: 'trend-invalid-recipient',
@@ -337,7 +331,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'recipient address rejected: invalid-recipient':
         '554 5.7.1 <ada@y.example>: Recipient address rejected: Invalid-Recipient.',
     },
-    source: 'success.trendmicro.com, read 2026',
+    source: SOURCES.trendMicro,
   },
   {
     id: 'trend-ers',
@@ -347,7 +341,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'block-(?:send-er|rcpt)':
         '554 5.7.1 <ada@y.example>: Recipient address rejected: BLOCK-SEND-ER.',
     },
-    source: 'success.trendmicro.com, read 2026',
+    source: SOURCES.trendMicro,
   },
   {
     id: 'symantec-rejected',
@@ -357,7 +351,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '^5?(?:4[0-9] )?(?:542 )?\\S+ rejected\\.?$': '542 ada@y.example Rejected',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'cyrus-missing',
@@ -377,7 +371,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\brcp-p1\\b':
         '550 5.1.1 RCP-P1 http://postmaster.facebook.com/response_codes?ip=192.0.2.54#rcp exist',
     },
-    source: 'postmaster.facebook.com/response_codes, read 2020',
+    source: SOURCES.facebook,
   },
   {
     id: 'facebook-preference',
@@ -388,7 +382,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'refused due to recipient preferences':
         '550 5.1.1 RCP-P2 http://postmaster.facebook.com/response_codes?ip=192.0.2.135#rcp Refused due to recipient preferences',
     },
-    source: 'postmaster.facebook.com/response_codes, read 2020',
+    source: SOURCES.facebook,
   },
   {
     id: 'facebook-policy',
@@ -397,7 +391,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\b(?:pol|dns|con|int|msg|rcp-(?:l|t))-?[a-z]?\\d http://postmaster\\.facebook\\.com':
         '554 5.7.1 POL-P4 http://postmaster.facebook.com/response_codes?ip=192.0.2.1#pol message blocked',
     },
-    source: 'postmaster.facebook.com/response_codes, read 2020',
+    source: SOURCES.facebook,
   },
   {
     id: 'laposte-invalid',
@@ -407,7 +401,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\blpn007_(?:401|416)\\b':
         '550 5.5.0 Adresse destinataire invalide. Invalid recipient. LPN007_416',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'laposte-account-blocked',
@@ -417,7 +411,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\blpn007_42[0-9]\\b':
         '550 5.5.0 Le compte du destinataire est bloque. The recipient account is blocked. LPN007_426',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'laposte-refused',
@@ -425,7 +419,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '\\blpn00\\d_\\d{3}\\b': '550 5.5.0 Service refuse. Veuillez essayer plus tard. LPN001_108',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'orange-full',
@@ -436,7 +430,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'boite du destinataire pleine':
         '552 5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
     },
-    source: 'postmaster.orange.fr, read 2026',
+    source: SOURCES.orange,
   },
   {
     id: 'orange-missing',
@@ -448,7 +442,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'adresse d.au moins un destinataire invalide':
         '550 5.1.1 Adresse d au moins un destinataire invalide. Invalid recipient. OFR204_416 [416]',
     },
-    source: 'postmaster.orange.fr, read 2026',
+    source: SOURCES.orange,
   },
   {
     id: 'orange-refused',
@@ -456,7 +450,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '\\bofr(?:_|\\d{3}_)\\d{3}\\b': '550 5.2.0 Mail rejete. Mail rejected. ofr_506 [506]',
     },
-    source: 'postmaster.orange.fr, read 2026',
+    source: SOURCES.orange,
   },
   {
     id: 'godaddy-missing',
@@ -465,7 +459,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '\\bib603b?\\b': '550 5.1.1 Recipient not found IB603 <http://x.co/irbounce>',
     },
-    source: 'godaddy.com/help, IB codes, read 2026',
+    source: SOURCES.godaddy,
   },
   {
     id: 'godaddy-blocked',
@@ -474,7 +468,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       '\\bib\\d{3}[a-z]?\\b':
         '550 5.1.1 <ada@y.example> - 192.0.2.1 has sent to too many recipients this hour. IB607',
     },
-    source: 'godaddy.com/help, IB codes, read 2026',
+    source: SOURCES.godaddy,
   },
   {
     id: 'tencent-missing',
@@ -485,7 +479,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'mailbox not found': '550 Mailbox not found. http://service.mail.qq.com/cgi-bin/help',
       'mailbox unavailable or access denied': '550 Mailbox unavailable or access denied',
     },
-    source: 'service.mail.qq.com, read 2026',
+    source: SOURCES.tencent,
   },
   {
     id: 'zoho-policy',
@@ -495,7 +489,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'mail rejected by destination domain': '541 5.4.1 Mail rejected by destination domain',
       'flagged as spam': '554 5.7.1 Email cannot be delivered. Reason: Email flagged as Spam.',
     },
-    source: 'zoho.com/mail/help, read 2026',
+    source: SOURCES.zoho,
   },
   {
     id: 'comcast-missing',
@@ -505,7 +499,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'not our customer': '550 5.1.1 Not our Customer',
       'recipient mailbox unallocated': '550 5.1.1 <ada@comcast.net> recipient mailbox unallocated',
     },
-    source: 'postmaster.comcast.net, read 2026',
+    source: SOURCES.comcast,
   },
   {
     id: 'comcast-blocked',
@@ -513,6 +507,6 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '\\bbl0{4}\\d{1,20}\\b': '554 resimta-ch2 192.0.2.1 Comcast BL000001 Blocked',
     },
-    source: 'postmaster.comcast.net, read 2026',
+    source: SOURCES.comcast,
   },
 ]

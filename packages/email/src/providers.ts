@@ -1,3 +1,5 @@
+import { SOURCES } from './sources.ts'
+
 /** A large mail system with limits and behaviour of its own. */
 export interface Provider {
   readonly id: string
@@ -41,7 +43,7 @@ export const PROVIDERS: readonly Provider[] = [
     id: 'google',
     hosts: ['google.com', 'googlemail.com', 'psmtp.com'],
     connections: 10,
-    source: 'support.google.com/a/answer/3726730 (SMTP errors), read 2026',
+    source: SOURCES.google,
   },
   {
     ...ORDINARY,
@@ -49,14 +51,14 @@ export const PROVIDERS: readonly Provider[] = [
     hosts: ['olc.protection.outlook.com', 'hotmail.com'],
     recipientsPerTransaction: 1,
     connections: 4,
-    source: '451 4.5.3 ATTR38 on a second recipient; github.com/AfterShip/email-verifier issue 72',
+    source: `451 4.5.3 ATTR38 on a second recipient; ${SOURCES.aftership}`,
   },
   {
     ...ORDINARY,
     id: 'microsoft365',
     hosts: ['protection.outlook.com', 'mx.microsoft', 'eo.outlook.com'],
     connections: 10,
-    source: 'learn.microsoft.com, non-delivery reports in Exchange Online, read 2026',
+    source: SOURCES.microsoft,
   },
   {
     ...ORDINARY,
@@ -64,8 +66,7 @@ export const PROVIDERS: readonly Provider[] = [
     hosts: ['yahoodns.net', 'mail.yahoo.com', 'aol.com'],
     recipientsPerTransaction: 5,
     acceptance: 'nothing',
-    source:
-      'senders.yahooinc.com/smtp-error-codes, read 2026; unknown names refused after DATA only',
+    source: `${SOURCES.yahoo}; unknown names refused after DATA only`,
   },
   {
     ...ORDINARY,
@@ -77,19 +78,19 @@ export const PROVIDERS: readonly Provider[] = [
     ...ORDINARY,
     id: 'apple',
     hosts: ['mail.icloud.com', 'mail.me.com', 'apple.com'],
-    source: 'support.apple.com/102322 (postmaster), read 2026',
+    source: SOURCES.apple,
   },
   {
     ...ORDINARY,
     id: 'mimecast',
     hosts: ['mimecast.com', 'mimecast.co.za', 'mimecast-offshore.com'],
-    source: 'mimecastsupport.zendesk.com, Mimecast SMTP error codes, read 2026',
+    source: SOURCES.mimecast,
   },
   {
     ...ORDINARY,
     id: 'proofpoint',
     hosts: ['pphosted.com', 'ppe-hosted.com', 'gpphosted.com'],
-    source: 'support.proofpoint.com/dnsbl-lookup.cgi, read 2026',
+    source: SOURCES.proofpoint,
   },
   {
     ...ORDINARY,
@@ -101,7 +102,7 @@ export const PROVIDERS: readonly Provider[] = [
     ...ORDINARY,
     id: 'trend_micro',
     hosts: ['trendmicro.com', 'trendmicro.eu', 'trendmicro.co.jp'],
-    source: 'success.trendmicro.com (ERS, Email Security), read 2026',
+    source: SOURCES.trendMicro,
   },
   {
     ...ORDINARY,
@@ -119,7 +120,7 @@ export const PROVIDERS: readonly Provider[] = [
     ...ORDINARY,
     id: 'comcast',
     hosts: ['comcast.net'],
-    source: 'postmaster.comcast.net, read 2026',
+    source: SOURCES.comcast,
   },
   {
     ...ORDINARY,
@@ -131,38 +132,38 @@ export const PROVIDERS: readonly Provider[] = [
     ...ORDINARY,
     id: 'laposte',
     hosts: ['laposte.net'],
-    source: 'codes LPN of replies; sisimai set-of-emails (BSD-2)',
+    source: SOURCES.sisimai,
   },
   {
     ...ORDINARY,
     id: 'orange',
     hosts: ['orange.fr', 'wanadoo.fr'],
-    source: 'postmaster.orange.fr (OFR codes), read 2026',
+    source: SOURCES.orange,
   },
   {
     ...ORDINARY,
     id: 'godaddy',
     hosts: ['secureserver.net'],
-    source: 'godaddy.com/help (IB codes), read 2026',
+    source: SOURCES.godaddy,
   },
   {
     ...ORDINARY,
     id: 'zoho',
     hosts: ['zoho.com', 'zoho.eu', 'zoho.in'],
-    source: 'zoho.com/mail/help (bounces), read 2026',
+    source: SOURCES.zoho,
   },
   {
     ...ORDINARY,
     id: 'tencent',
     hosts: ['qq.com'],
     recipientsPerTransaction: 1,
-    source: 'service.mail.qq.com (return codes), read 2026',
+    source: SOURCES.tencent,
   },
   {
     ...ORDINARY,
     id: 'facebook',
     hosts: ['facebook.com'],
-    source: 'postmaster.facebook.com/response_codes, read 2020',
+    source: SOURCES.facebook,
   },
   {
     ...ORDINARY,

@@ -2,19 +2,11 @@ import { FOREIGN_RULES } from './foreign-rules.ts'
 import { PROVIDER_RULES } from './provider-rules.ts'
 import { compileRule } from './reply-rule.ts'
 import type { CompiledRule, ReplyRule } from './reply-rule.ts'
-
-const GOOGLE = 'support.google.com/a/answer/3726730, read 2026'
-const SISIMAI = 'real bounces of sisimai/set-of-emails (BSD-2)'
-const POSTFIX = 'Postfix 3.x: postconf(5), smtpd(8) replies'
-const EXIM = 'Exim 4.x: spec, access control lists'
-const SENDMAIL = 'sendmail 8.x: cf/README and err.c replies'
-const QMAIL = 'qmail 1.03 and netqmail: qmail-smtpd, vpopmail vdelivermail'
-const RFC3463 = 'RFC 3463 3 and the IANA registry of enhanced status codes'
-const RFC5321 = 'RFC 5321 4.2.2, 4.2.3'
+import { SOURCES } from './sources.ts'
 
 /** Codes that are about the sender, whatever the text says. */
 const SENDER_CODE_RULES: readonly ReplyRule[] = [
-  { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: RFC3463 },
+  { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: SOURCES.rfc3463 },
 ]
 
 /** A rate limit or restriction of the mailbox itself. */
@@ -28,7 +20,7 @@ const EXISTS_RULES: readonly ReplyRule[] = [
       '(?:user|account|recipient|mailbox)[^.]{0,30} exceeded (?:his |her |its |their |the )?(?:message |mail )?rate limit':
         '450 4.2.1 The recipient has exceeded message rate limit. Try again later.',
     },
-    source: GOOGLE,
+    source: SOURCES.google,
   },
   {
     id: 'only-members',
@@ -44,7 +36,7 @@ const EXISTS_RULES: readonly ReplyRule[] = [
         '550 ada@y.example IS NOT ACCEPTING MAIL FROM THIS SENDER',
       'has restricted (?:sms )?e-?mail': '<ada@x.example> has restricted SMS e-mail',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
 ]
 
@@ -125,7 +117,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       '(?:you are sending|sending this) from':
         'sending this from a different address or alias using the',
     },
-    source: `${POSTFIX}; ${EXIM}`,
+    source: `${SOURCES.postfix}; ${SOURCES.exim}`,
   },
   {
     id: 'blocklist-name',
@@ -196,7 +188,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
         '554 mx.example.jp 192.0.2.25 found on one or more DNSBLs, see https://postmaster.comcast.net/smtp-error-codes.php#BL000001',
       '\\bbanned\\b': '550 5.7.606 Access denied, banned sending IP [192.0.2.1].',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'reputation',
@@ -212,7 +204,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'too much spam':
         '451 4.3.0 <x.example[192.0.2.1]>: Client host rejected: Throttled - Too much spam from your mail server. Try again later.',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'reverse-dns',
@@ -249,7 +241,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
         '554 5.7.1 <verifier.example[192.0.2.1]>: Client host rejected: Access denied',
       'client host': '554 5.7.1 <verifier.example[192.0.2.1]>: Client host rejected: Access denied',
     },
-    source: `${POSTFIX}; ${SISIMAI}`,
+    source: `${SOURCES.postfix}; ${SOURCES.sisimai}`,
   },
   {
     id: 'authentication',
@@ -279,7 +271,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       password:
         '535 5.7.1 Username and Password not accepted. For more information, visit https://support.google.com/accounts/troubleshooter/2402620',
     },
-    source: `${GOOGLE}; ${SISIMAI}`,
+    source: `${SOURCES.google}; ${SOURCES.sisimai}`,
   },
   {
     id: 'helo',
@@ -289,7 +281,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       '\\bhelo\\b': '501 5.5.4 HELO/EHLO argument is invalid.',
       'fully[ -]qualified': '504 5.5.2 <x>: Helo command rejected: need fully-qualified hostname',
     },
-    source: POSTFIX,
+    source: SOURCES.postfix,
   },
   {
     id: 'tls-needed',
@@ -301,7 +293,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'must issue a starttls': '530 Must issue a STARTTLS command first',
       'encryption (?:needed|required)|encrypted connection': '523 5.7.10 Encryption Needed',
     },
-    source: `${GOOGLE}; RFC 3207`,
+    source: `${SOURCES.google}; RFC 3207`,
   },
   {
     id: 'too-fast',
@@ -352,7 +344,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'user complaints':
         '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'our-address',
@@ -385,7 +377,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'sending (?:ip|server|mta)|originating ip':
         '550 5.7.606 Access denied, banned sending IP [192.0.2.1].',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'your-own',
@@ -401,7 +393,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
         '550 5.7.1 Mailbox verification attempts are blocked',
       ],
     },
-    source: `${SISIMAI}; in a reply to us, "your" means us`,
+    source: `${SOURCES.sisimai}; in a reply to us, "your" means us`,
   },
   {
     id: 'content-proper',
@@ -417,7 +409,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'from: header':
         "421 4.7.32 Your email has been rate limited because the From: header (RFC5322) in this message isn't aligned with either the authenticated SPF or DKIM organizational domain.",
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'relay',
@@ -450,7 +442,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'through this server|must be (?:sent|delivered) (?:to|through|via)':
         '550-x.example [192.0.2.1] is currently not permitted to relay through this server. Perhaps you have not logged into the pop/imap server in the last 30 minutes or do not have SMTP Authentication turned on in your email client.',
     },
-    source: `${POSTFIX}; ${SENDMAIL}; ${QMAIL}`,
+    source: `${SOURCES.postfix}; ${SOURCES.sendmail}; ${SOURCES.qmail}`,
   },
 ]
 
@@ -576,7 +568,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
         '#550 5.2.2 STOREDRV.Deliver: mailbox full. The following information should help identify the cause: "MapiExceptionShutoffQuotaExceeded:16.18969:9C040000',
       'mailbox size limit': 'Mailbox size limit exceeded',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'full-storage',
@@ -586,9 +578,9 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       'exceeded storage allocation':
         '552 Requested mail action aborted: exceeded storage allocation',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
-  { id: 'full-code', kind: 'full', enhanced: /^[45]\.2\.2$/, source: RFC3463 },
+  { id: 'full-code', kind: 'full', enhanced: /^[45]\.2\.2$/, source: SOURCES.rfc3463 },
   ...TEMPORARY_RULES,
   {
     id: 'storage-of-server',
@@ -603,7 +595,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       'not enough (?:disk|(?:(?:storage|free) ?)?(?:space|storage))': 'Not enough storage space',
       'out of (?:memory|disk|space)|low on disk': '421 out of memory (#4.3.0)',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
   {
     id: 'disabled-text',
@@ -624,7 +616,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       'no longer (?:accepts?|accepting|receives?|receiving) (?:e-?)?mail':
         'This address no longer accepts mail.',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'missing-text',
@@ -634,7 +626,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       '{missing-noun}(?:\\(s\\)|s)?{missing-filler}{0,4}[ :]{0,2}\\(?{address-in-brackets}?\\)?[ :,-]{0,3}(?:is |was |are )?{missing-state}':
         ['550 5.1.1 User Unknown', '550 Recipient not found', '550 5.1.1 Mailbox does not exist'],
     },
-    source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
+    source: `${SOURCES.postfix}; ${SOURCES.exim}; ${SOURCES.sendmail}; ${SOURCES.sisimai}`,
   },
   {
     id: 'missing-unknown',
@@ -647,7 +639,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
         '550 No such user (ada@y.example)',
       ],
     },
-    source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
+    source: `${SOURCES.postfix}; ${SOURCES.exim}; ${SOURCES.sendmail}; ${SOURCES.sisimai}`,
   },
   {
     id: 'missing-nobody',
@@ -719,7 +711,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       'in virtual alias table':
         '550 5.1.1 <ada@x.example>: Recipient address rejected: User unknown in virtual alias table',
     },
-    source: `${QMAIL}; ${SISIMAI}`,
+    source: `${SOURCES.qmail}; ${SOURCES.sisimai}`,
   },
   {
     id: 'missing-served',
@@ -783,7 +775,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
         '550 Mailbox unknown. Either there is no mailbox associated with this name or you do not have authorization to see it. 5.1.1 User unknown',
       'address rejected': '550 5.1.1 <ada@y.example>: Recipient address rejected: y.example',
     },
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
   {
     id: 'moved',
@@ -796,7 +788,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       '(?:address|email) (?:has )?changed|please (?:use|update)[^.;]{0,40}new (?:e-?mail )?address':
         'email has changed',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
 ]
 
@@ -840,7 +832,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       'rfc ?\\d{3,4}':
         '554 5.6.0 Mail message is malformed. Not accepted. For more information, go to Email sender guidelines and review RFC 5322 specifications.',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'policy',
@@ -874,7 +866,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       firewall: null,
       filter: '553-Message filtered. Please see the FAQs section on spam',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'loop',
@@ -891,7 +883,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       'queue too long':
         "Resources temporarily unavailable, please try again later [#4.1.9]. /I'm not going to try again; this message has been in the queue too long.",
     },
-    source: SENDMAIL,
+    source: SOURCES.sendmail,
   },
   {
     id: 'protocol',
@@ -913,7 +905,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       unimplemented: '502 unimplemented (#5.5.1)',
       'not implemented': '502 Command not implemented',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
   {
     id: 'server-fault',
@@ -940,13 +932,13 @@ const POLICY_RULES: readonly ReplyRule[] = [
       'shutting down': '421 4.3.2 mx.x.example Shutting down',
       maintenance: '550 mailbox is undergoing maintenance',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
 ]
 
 /** Statements about the domain. */
 const DOMAIN_RULES: readonly ReplyRule[] = [
-  { id: 'protocol-code', kind: 'server', enhanced: /^5\.5\.[24]$/, source: RFC3463 },
+  { id: 'protocol-code', kind: 'server', enhanced: /^5\.5\.[24]$/, source: SOURCES.rfc3463 },
   {
     id: 'domain-code',
     kind: 'no_domain',
@@ -962,7 +954,7 @@ const DOMAIN_RULES: readonly ReplyRule[] = [
       'mx\\b':
         '550 host mx.user.example.or.jp[192.0.2.22] said: 550 <kijitora@user.example.or.jp>: User unknown',
     },
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
   {
     id: 'domain-text',
@@ -986,7 +978,7 @@ const DOMAIN_RULES: readonly ReplyRule[] = [
       '(?:^|data: )(?:\\d{3} )?(?:[245]\\.\\d{1,3}\\.\\d{1,3} )?[a-z0-9-]{1,63}(?:\\.[a-z0-9-]{1,63}){0,7}\\.[a-z][a-z0-9-]{1,62} does not exist$':
         '553 host mx.example.net [192.0.2.222] SMTP error from remote mail server after end of data: 553 neko.example.com does not exist',
     },
-    source: `${SENDMAIL}; ${SISIMAI}`,
+    source: `${SOURCES.sendmail}; ${SOURCES.sisimai}`,
   },
   {
     id: 'takes-no-mail',
@@ -1014,7 +1006,7 @@ const CODE_RULES: readonly ReplyRule[] = [
         '550 permanent failure for one or more recipients (ada@x.example:550 5.1.1 User unknown)',
       'not accepting (?:e-?)?mail': '550 ada@y.example IS NOT ACCEPTING MAIL FROM THIS SENDER',
     },
-    source: SISIMAI,
+    source: SOURCES.sisimai,
   },
   {
     id: 'mailbox-unavailable',
@@ -1026,7 +1018,7 @@ const CODE_RULES: readonly ReplyRule[] = [
       'undeliverable address':
         '450-550 5.1.1 <ada@x.example>: Recipient address rejected: undeliverable address: User unknown',
     },
-    source: RFC5321,
+    source: SOURCES.rfc5321,
   },
   {
     id: 'recipient-rejected',
@@ -1049,7 +1041,7 @@ const CODE_RULES: readonly ReplyRule[] = [
       "recipient[^.;]{0,20} (?:cannot|can't|could not) be verified":
         '550-"The recipient cannot be verified. Please check all recipients of this 550 message to verify they are valid."',
     },
-    source: `${POSTFIX}; ${SISIMAI}`,
+    source: `${SOURCES.postfix}; ${SOURCES.sisimai}`,
   },
   {
     id: 'bare-words',
@@ -1066,29 +1058,29 @@ const CODE_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     severity: 5,
     enhanced: /^5\.1\.(?:1|10|6)$/,
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
   {
     id: 'code-bad-syntax',
     kind: 'likely_missing',
     severity: 5,
     enhanced: /^5\.1\.3$/,
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
   {
     id: 'code-disabled',
     kind: 'disabled',
     severity: 5,
     enhanced: /^5\.2\.1$|^5\.7\.13$/,
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
   {
     id: 'code-rate',
     kind: 'rate',
     enhanced: /^4\.5\.3$|^[45]\.7\.(?:28|30|650|651)$/,
-    source: RFC3463,
+    source: SOURCES.rfc3463,
   },
-  { id: 'code-policy', kind: 'blocked', enhanced: /^[45]\.7\.\d+$/, source: RFC3463 },
+  { id: 'code-policy', kind: 'blocked', enhanced: /^[45]\.7\.\d+$/, source: SOURCES.rfc3463 },
   {
     id: 'code-deferred',
     kind: 'greylist',
@@ -1096,7 +1088,7 @@ const CODE_RULES: readonly ReplyRule[] = [
     enhanced: /^4\.2\.0$/,
     source: 'postgrey and Postfix policy services',
   },
-  { id: 'code-system', kind: 'server', enhanced: /^[45]\.[345]\.\d+$/, source: RFC3463 },
+  { id: 'code-system', kind: 'server', enhanced: /^[45]\.[345]\.\d+$/, source: SOURCES.rfc3463 },
 ]
 
 /** All rules; the first that matches decides. */
