@@ -1,4 +1,4 @@
-import { classifyReply, factsOf } from './classify.ts'
+import { classifyReply, factsOf, isAcceptance } from './classify.ts'
 import type { Classified } from './classify.ts'
 import type { SmtpConnection } from './connect.ts'
 import type { AcceptAll, AcceptAllFact } from './probe-result.ts'
@@ -69,7 +69,7 @@ export function probeAcceptAll(
 
 /** After an accepted mailbox, a permanent refusal of the random name is about the name. */
 function acceptAllOf(reply: Reply, provider: string, recipient: NamedRecipient): AcceptAll {
-  if (reply.code === 250 || reply.code === 251) return 'yes'
+  if (isAcceptance(reply.code)) return 'yes'
   const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider, recipient })
   return reply.code >= 500 && !meaning.retry ? 'no' : 'unknown'
 }

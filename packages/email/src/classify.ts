@@ -54,7 +54,7 @@ export interface Classified {
  * wait for it, too.
  */
 export function classifyReply(facts: ReplyFacts): Classified {
-  if (facts.phase === 'rcpt' && (facts.code === 250 || facts.code === 251)) return ACCEPTED
+  if (facts.phase === 'rcpt' && isAcceptance(facts.code)) return ACCEPTED
   const text = readable(facts.text, facts.recipient)
   const classified = classifyText(facts, text)
   const { party } = classified
@@ -93,6 +93,11 @@ function byRules(
   const rule = REPLY_RULES.find((each) => matches(each, provider, severity, enhanced, text))
   if (rule !== undefined) return outcome(rule.kind, rule.id, text, severity)
   return outcome(severity === 4 ? 'server' : 'unclassified', 'code', text, severity)
+}
+
+/** Whether a reply to RCPT accepts the recipient, here or to be forwarded. Source: RFC 5321 4.3.2. */
+export function isAcceptance(code: number | null): boolean {
+  return code === 250 || code === 251
 }
 
 /** The parts of a reply that classification uses. */

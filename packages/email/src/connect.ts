@@ -240,20 +240,17 @@ function failureOf(
   route: HostsRoute,
   heloName: string,
 ): ConnectFailure {
-  const { implicit } = route
+  const implicit = route.implicit ? { implicit_mx: true } : {}
   const refused = attempts.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
-    const { reply, phase, host, address } = refused
+    const { reply, phase } = refused
     const meaning = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
     const evidence = {
-      mx_host: host,
-      mx_address: address,
-      provider,
-      phase,
+      ...placeOf(refused, provider),
       reply_code: reply.code,
       enhanced_code: reply.enhanced,
       reply_text: maskedText(reply.text, ''),
-      ...(implicit ? { implicit_mx: true } : {}),
+      ...implicit,
     }
     return {
       kind: 'failed',
@@ -268,18 +265,10 @@ function failureOf(
     attempts.find((attempt) => attempt.kind === 'failed_open' && attempt.phase !== 'connect') ??
     attempts.find((attempt) => attempt.kind === 'failed_open')
   if (broken !== undefined && broken.kind === 'failed_open') {
-    const { host, address, phase, fault } = broken
-    const evidence = {
-      mx_host: host,
-      mx_address: address,
-      provider,
-      phase,
-      ...(implicit ? { implicit_mx: true } : {}),
-    }
-    const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
-    return phase === 'connect'
-      ? unanswered(unknownResult(reason, evidence), false)
-      : finalFailure(unknownResult(reason, evidence), true)
+    const evidence = { ...placeOf(broken, provider), ...implicit }
+    return broken.phase === 'connect'
+      ? unanswered(unknownResult('connect_failed', evidence), false)
+      : finalFailure(unknownResult(faultReason(broken.fault), evidence), true)
   }
   const names = { provider, ...(attempts[0] === undefined ? {} : { mx_host: attempts[0].host }) }
   const unnamed = attempts.find((attempt) => attempt.kind === 'failed')
@@ -289,6 +278,18 @@ function failureOf(
   if (hasOtherHosts(route)) return unanswered(unknownResult('connect_failed', names), null)
   // None of the hosts in the records exists: nothing accepts mail.
   return finalFailure(noHostResult('no_mail_host', names), null)
+}
+
+/** The host that was tried, and how far, as evidence. */
+function placeOf(
+  {
+    host,
+    address,
+    phase,
+  }: { readonly host: string; readonly address: string; readonly phase: Phase },
+  provider: string,
+): ProbeResult['evidence'] {
+  return { mx_host: host, mx_address: address, provider, phase }
 }
 
 /** The outcome reason of a broken session. */

@@ -2,7 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import { acceptAllFrom, needsAcceptAllProbe, probeAcceptAll } from './accept-all.ts'
 import type { AcceptAllTools } from './accept-all.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
-import { classifyReply, factsOf, isVague } from './classify.ts'
+import { classifyReply, factsOf, isAcceptance, isVague } from './classify.ts'
 import type { Classified, Phase } from './classify.ts'
 import { faultReason } from './connect.ts'
 import type { SmtpConnection } from './connect.ts'
@@ -241,8 +241,7 @@ async function isUniformRejection(
     smtputf8: false,
     mayName: tokens.use,
   })
-  const code = control.recipients[0]?.code
-  if (code !== 250 && code !== 251) return true
+  if (!isAcceptance(control.recipients[0]?.code ?? null)) return true
   tools.uniform.accepted(group)
   return false
 }
@@ -307,25 +306,18 @@ function evidenceOf(
   reply: Reply | null,
   local: string,
 ): { readonly [key: string]: Json } {
-  const evidence: { [key: string]: Json } =
-    reply === null
-      ? {
-          mx_host: connection.host,
-          mx_address: connection.address,
-          provider: provider.id,
-          phase: 'rcpt',
-          tls: connection.session.tls,
-        }
-      : {
-          mx_host: connection.host,
-          mx_address: connection.address,
-          provider: provider.id,
-          phase: 'rcpt',
-          tls: connection.session.tls,
-          reply_code: reply.code,
-          enhanced_code: reply.enhanced,
-          reply_text: maskedText(reply.text, local),
-        }
+  const evidence: { [key: string]: Json } = {
+    mx_host: connection.host,
+    mx_address: connection.address,
+    provider: provider.id,
+    phase: 'rcpt',
+    tls: connection.session.tls,
+  }
+  if (reply !== null) {
+    evidence['reply_code'] = reply.code
+    evidence['enhanced_code'] = reply.enhanced
+    evidence['reply_text'] = maskedText(reply.text, local)
+  }
   if (recipients.route.implicit) evidence['implicit_mx'] = true
   return evidence
 }
