@@ -293,7 +293,8 @@ test.each([
 
 test('an IPv4 address that is mapped into IPv6 is the same address', async () => {
   const zone = { 'mx.test A': ['192.0.2.1'], 'mx.test AAAA': ['::ffff:c000:201', '2001:db8::1'] }
-  expect(await findAddresses(fakeResolver(zone), () => true, 'mx.test')).toEqual({
+  const { signal } = new AbortController()
+  expect(await findAddresses(fakeResolver(zone), () => true, 'mx.test', signal)).toEqual({
     kind: 'addresses',
     addresses: ['192.0.2.1', '2001:db8::1'],
   })
@@ -301,7 +302,9 @@ test('an IPv4 address that is mapped into IPv6 is the same address', async () =>
 
 test('of many mail hosts, the three best are tried and the twenty best are known', async () => {
   const records = Array.from({ length: 30 }, (_, at) => [30 - at, `mx${30 - at}.d.test`] as const)
-  const route = await findRoute(fakeResolver({ 'd.test MX': mx(...records) }), 'd.test', () => 0)
+  const { signal } = new AbortController()
+  const resolver = fakeResolver({ 'd.test MX': mx(...records) })
+  const route = await findRoute(resolver, 'd.test', () => 0, signal)
   const best = Array.from({ length: 20 }, (_, at) => `mx${at + 1}.d.test`)
   expect(route).toEqual({
     kind: 'hosts',

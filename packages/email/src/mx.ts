@@ -68,10 +68,9 @@ export async function findRoute(
   resolver: Resolver,
   domain: string,
   random: () => number,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<MailRoute> {
-  const options = signal === undefined ? {} : { signal }
-  const answer = await resolver.resolve(domain, 'MX', options)
+  const answer = await resolver.resolve(domain, 'MX', { signal })
   if (answer.kind === 'failed') return { kind: 'failed', why: dnsFault(answer.reason) }
   if (answer.kind === 'nxdomain') return { kind: 'no_domain' }
   if (answer.kind === 'records') {
@@ -100,15 +99,14 @@ export async function findAddresses(
   resolver: Resolver,
   permits: (address: string) => boolean,
   host: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<MailHostAddresses> {
-  const options = signal === undefined ? {} : { signal }
-  const v4 = await resolver.resolve(host, 'A', options)
+  const v4 = await resolver.resolve(host, 'A', { signal })
   const addresses: string[] = v4.kind === 'records' ? [...v4.records] : []
   const safe = addresses.filter(permits)
   const failures = v4.kind === 'failed' ? [v4.reason] : []
   if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
-    const v6 = await resolver.resolve(host, 'AAAA', options)
+    const v6 = await resolver.resolve(host, 'AAAA', { signal })
     if (v6.kind === 'records') {
       const others = v6.records.map(unmapped).filter((address) => !addresses.includes(address))
       addresses.push(...others)
@@ -132,12 +130,11 @@ function unmapped(text: string): string {
 async function domainAddresses(
   resolver: Resolver,
   domain: string,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<'some' | 'none' | DnsFault> {
-  const options = signal === undefined ? {} : { signal }
-  const v4 = await resolver.resolve(domain, 'A', options)
+  const v4 = await resolver.resolve(domain, 'A', { signal })
   if (v4.kind === 'records' && v4.records.length > 0) return 'some'
-  const v6 = await resolver.resolve(domain, 'AAAA', options)
+  const v6 = await resolver.resolve(domain, 'AAAA', { signal })
   if (v6.kind === 'records' && v6.records.length > 0) return 'some'
   if (v4.kind === 'failed') return dnsFault(v4.reason)
   return v6.kind === 'failed' ? dnsFault(v6.reason) : 'none'
