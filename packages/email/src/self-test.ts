@@ -1,10 +1,12 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
+import { isListed, isListRefusal } from '@plumbline/net/blocklist-code'
 import { pointerName, reversedName } from '@plumbline/net/reversed-name'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { findAddresses, findRoute } from './mx.ts'
 import { checkSpf } from './spf.ts'
+import { isSpfRecord } from './spf-record.ts'
 
 /** Settings and dependencies of the self-test. */
 export interface SelfTestOptions {
@@ -154,7 +156,7 @@ async function testSpf(options: SelfTestOptions, ours: readonly string[]): Promi
   if (answer.kind === 'failed')
     return { name, status: 'degraded', detail: `the SPF record of ${domain} could not be read` }
   const records = answer.kind === 'records' ? answer.records : []
-  if (!records.some((record) => /^v=spf1(?: |$)/i.test(record))) {
+  if (!records.some(isSpfRecord)) {
     return { name, status: 'degraded', detail: `${domain} has no SPF record` }
   }
   const ip = ours[0]
@@ -176,12 +178,11 @@ async function testBlocklist(
   const asked = reversedName(bytes, zone)
   const answer = await options.resolver.resolve(asked, 'A', { signal: options.signal })
   if (answer.kind === 'failed') return { name, status: 'degraded', detail: 'did not reply' }
-  // Answers of 127.255.255.x mean that the list refuses our resolver (spamhaus.org, return codes).
   const codes = answer.kind === 'records' ? answer.records : []
-  if (codes.some((code) => code.startsWith('127.255.255.'))) {
+  if (codes.some(isListRefusal)) {
     return { name, status: 'degraded', detail: 'refuses queries from this resolver' }
   }
-  return codes.some((code) => code.startsWith('127.'))
+  return codes.some(isListed)
     ? { name, status: 'failed', detail: `${address} is listed (${codes.join(', ')})` }
     : { name, status: 'ok', detail: `${address} is not listed` }
 }

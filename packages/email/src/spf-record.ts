@@ -27,6 +27,11 @@ export interface SpfRecord {
   readonly redirect: string | undefined
 }
 
+/** Whether a TXT record is one of SPF. Source: RFC 7208 section 4.5. */
+export function isSpfRecord(text: string): boolean {
+  return /^v=spf1(?: |$)/i.test(text)
+}
+
 /** Parses a whole record, as RFC 7208 section 4.6 requires; null if any of it is malformed. */
 export function parseSpf(text: string): SpfRecord | null {
   const terms = text.split(' ').slice(1).filter(Boolean)

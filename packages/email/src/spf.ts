@@ -4,7 +4,7 @@ import type { RecordOf } from '@plumbline/net/dns-message'
 import type { Resolver } from '@plumbline/net/resolver'
 import { pointerName } from '@plumbline/net/reversed-name'
 import { expandMacros } from './spf-macro.ts'
-import { parseSpf, type Mechanism, type SpfQualifier } from './spf-record.ts'
+import { isSpfRecord, parseSpf, type Mechanism, type SpfQualifier } from './spf-record.ts'
 
 /** Whether a domain permits an address to send in its name. Source: RFC 7208 section 2.6. */
 export type SpfResult =
@@ -69,7 +69,7 @@ async function checkHost(asking: Asking, domain: string): Promise<SpfResult> {
   const answer = await asking.resolver.resolve(domain, 'TXT', { signal: asking.signal })
   if (answer.kind === 'failed') throw new SpfError('temperror')
   const texts = answer.kind === 'records' ? answer.records : []
-  const records = texts.filter((text) => /^v=spf1(?: |$)/i.test(text))
+  const records = texts.filter(isSpfRecord)
   const [text] = records
   if (text === undefined) return 'none'
   const record = records.length === 1 ? parseSpf(text) : null

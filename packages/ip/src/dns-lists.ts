@@ -1,4 +1,5 @@
 import type { Json, Signal } from '@plumbline/contract/outcome'
+import { isListed } from '@plumbline/net/blocklist-code'
 import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { riskSignal } from '@plumbline/contract/signal'
@@ -37,8 +38,15 @@ export const NO_DNS_LISTS: DnsListResults = { isTor: null, signals: [], evidence
 const TOR_ZONE = 'dnsel.torproject.org'
 const TOR_EXIT = '127.0.0.2'
 
-/** Codes of Spamhaus for addresses of access provider customers, which is no abuse. */
+/**
+ * Codes of Spamhaus for addresses of access provider customers, which is no abuse. Source:
+ * spamhaus.org, return codes of the PBL.
+ */
 const POLICY_CODES = new Set(['127.0.0.10', '127.0.0.11'])
+
+function isAbuse(code: string): boolean {
+  return isListed(code) && !POLICY_CODES.has(code)
+}
 
 /** Queries all configured lists about one address. Never throws; a failed query gives nothing. */
 export async function askDnsLists(
@@ -63,21 +71,12 @@ export async function askDnsLists(
   settings.blockZones.forEach((zone, index) => {
     const listing = listings[index] ?? []
     if (typeof listing === 'string') evidence.push({ list: zone, unanswered: listing })
-    const codes = typeof listing === 'string' ? [] : listing.filter(isListing)
+    const codes = typeof listing === 'string' ? [] : listing.filter(isAbuse)
     if (codes.length === 0) return
     signals.push(riskSignal('ip.reputation', 'dnsbl', { value: [...codes], source: zone }))
     evidence.push({ flag: 'threat', list: zone, codes: [...codes] })
   })
   return { isTor, signals, evidence }
-}
-
-/**
- * Whether a code is a listing. 127.255.255.0/24 are errors (a public resolver, a typing error, too
- * many queries), and anything outside of 127.0.0.0/8 comes from a lying resolver. Source: RFC 5782
- * 2.3; spamhaus.org, DNSBL usage.
- */
-function isListing(code: string): boolean {
-  return code.startsWith('127.') && !code.startsWith('127.255.255.') && !POLICY_CODES.has(code)
 }
 
 /**
