@@ -38,63 +38,52 @@ type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
 
 /** The `later` answer of a waiting subject; null if it may not wait, or not any longer. */
 export function laterOf(waiting: Waiting): LaterAnswer | null {
-  const { result, wait, state, domain, group, limits, nowMs } = waiting
+  const { result, wait, state, domain, group, scheduleSeconds, limits, nowMs } = waiting
   // A call is answered with what is known, or refused if its host was not asked.
   if (waiting.lane === 'live' && wait.cause !== 'slow_share') return null
   const sinceMs = state.sinceMs === 0 ? nowMs : state.sinceMs
-  const { reason } = result
+  const mayWait = (longestMs: number): boolean => nowMs - sinceMs <= longestMs
+  const withOthers = (of: string, afterMs: number, next: Partial<WaitState> = {}): LaterAnswer => ({
+    kind: 'later',
+    afterMs,
+    group: of,
+    reason: result.reason,
+    state: stateJson({ ...state, sinceMs, ...next }),
+  })
+  const alone = (...until: Parameters<typeof withOthers>): LaterAnswer => ({
+    ...withOthers(...until),
+    isOwnWait: true,
+  })
   switch (wait.cause) {
     case 'greylist': {
-      const seconds = waiting.scheduleSeconds[state.tries]
+      const seconds = scheduleSeconds[state.tries]
       if (seconds === undefined) return null
       const afterMs = wait.afterMs > 0 ? wait.afterMs : seconds * 1000
-      const next = stateJson({ ...state, tries: state.tries + 1, sinceMs })
-      const own = `greylist:${domain}`
-      return { kind: 'later', afterMs, group: own, isOwnWait: true, reason, state: next }
+      return alone(`greylist:${domain}`, afterMs, { tries: state.tries + 1 })
     }
     case 'no_reply': {
-      const [seconds] = waiting.scheduleSeconds
+      const [seconds] = scheduleSeconds
       if (seconds === undefined) return null
-      if (waiting.failedPart !== null) return ourSilence(waiting, waiting.failedPart, sinceMs)
-      if (state.silent) return null
-      const next = stateJson({ ...state, silent: true, sinceMs })
-      const own = `no_reply:${domain}`
-      return {
-        kind: 'later',
-        afterMs: seconds * 1000,
-        group: own,
-        isOwnWait: true,
-        reason,
-        state: next,
+      const afterMs = seconds * 1000
+      if (waiting.failedPart !== null) {
+        if (!mayWait(limits.guardWaitMs)) return null
+        return withOthers(silenceGroupOf(waiting.failedPart), Math.min(TRIAL_MS, afterMs))
       }
+      return state.silent ? null : alone(`no_reply:${domain}`, afterMs, { silent: true })
     }
     case 'recheck': {
       if (limits.recheckMs === 0 || state.first !== null) return null
       const first = { ...result, atMs: result.atMs ?? nowMs }
-      const next = stateJson({ ...state, sinceMs, first })
-      const afterMs = limits.recheckMs
-      return {
-        kind: 'later',
-        afterMs,
-        group: `recheck:${group}`,
-        isOwnWait: true,
-        reason,
-        state: next,
-      }
+      return alone(`recheck:${group}`, limits.recheckMs, { first })
     }
     case 'rate_limit':
     case 'slow_share':
     case 'guard':
     case 'blocked': {
-      const longestMs = wait.cause === 'rate_limit' ? limits.rateWaitMs : limits.guardWaitMs
-      if (nowMs - sinceMs > longestMs) return null
-      return {
-        kind: 'later',
-        afterMs: Math.max(1, wait.afterMs === 0 ? limits.soonMs : wait.afterMs),
-        group: wait.cause === 'guard' ? `guard:${domain}` : waitingGroupOf(group),
-        reason,
-        state: stateJson({ ...state, sinceMs }),
-      }
+      if (!mayWait(wait.cause === 'rate_limit' ? limits.rateWaitMs : limits.guardWaitMs))
+        return null
+      const of = wait.cause === 'guard' ? `guard:${domain}` : waitingGroupOf(group)
+      return withOthers(of, Math.max(1, wait.afterMs === 0 ? limits.soonMs : wait.afterMs))
     }
   }
 }
@@ -108,22 +97,11 @@ export function waitingGroupOf(group: string): string {
 const TRIAL_MS = 30_000
 
 /**
- * All subjects that got no reply because our own resolver or network failed wait in one group
- * (`silence:` in the database), of which a few are tried before all others. This does not count as
- * a retry.
+ * The waiting group of all subjects that got no reply because our own resolver or network failed
+ * (`silence:` in the database): a few are tried before all others, which does not count as a retry.
  */
-function ourSilence(waiting: Waiting, failedPart: OurPart, sinceMs: number): LaterAnswer | null {
-  const { state, result, limits, nowMs, scheduleSeconds } = waiting
-  if (nowMs - sinceMs > limits.guardWaitMs) return null
-  const afterMs = Math.min(TRIAL_MS, (scheduleSeconds[0] ?? Infinity) * 1000)
-  const next = stateJson({ ...state, sinceMs })
-  return {
-    kind: 'later',
-    afterMs,
-    group: `silence:${failedPart}`,
-    reason: result.reason,
-    state: next,
-  }
+function silenceGroupOf(failedPart: OurPart): string {
+  return `silence:${failedPart}`
 }
 
 /**

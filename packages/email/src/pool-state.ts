@@ -1,29 +1,8 @@
 /**
- * The states of the connection pool and their transitions; any other is a bug and throws.
- *
- * A pooled connection:
- *
- *     starting ──lease and probes──▶ busy ──no probes wait──▶ idle
- *         │                          │ ▲                       │ │
- *         │                          │ └──── probes came ──────┘ │
- *         │                          ▼                           │
- *         └──no room, refused──▶ closing ◀──idle too long────────┘
- *                                    │
- *                                    └──lease given back──▶ closed
- *
- * The rate of a provider group, that is, whether it may be sent another probe now:
- *
- *     ready ──no token, no lease, or throttled──▶ held ──time is over──▶ ready
- *
- * The circuit of a provider group, that is, whether it takes mail from us at all:
- *
- *     closed ──3 refusals──▶ open ──pause is over──▶ half_open
- *        ▲                    │ ▲                     │   │
- *        └─────accepted───────┘ └─────refused─────────┘   │
- *        └────────────────────accepted────────────────────┘
- *
- * A group whose circuit another worker opened moves from `closed` to `open`, or to `half_open` where that
- * pause is over, when the shared memory is read; a refusal while it is open restarts the pause.
+ * The states of the connection pool and their transitions, drawn in `README.md`; any other is a bug
+ * and throws. A group whose circuit another worker opened moves from `closed` to `open`, or to
+ * `half_open` where that pause is over, when the shared memory is read; a refusal while it is open
+ * restarts the pause.
  */
 export const POOL_TRANSITIONS = {
   connection: {

@@ -2,7 +2,13 @@ import { isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 
 /** A parsed mailbox, or why the text is not one. */
-export type Mailbox = ParsedMailbox | { readonly ok: false; readonly why: SyntaxFault }
+export type Mailbox = ParsedMailbox | NotParsed
+
+/** Why a text is not a mailbox, or its domain none. */
+interface NotParsed {
+  readonly ok: false
+  readonly why: SyntaxFault
+}
 
 /** A parsed email address. */
 export interface ParsedMailbox {
@@ -77,15 +83,17 @@ export function parseMailbox(text: string): Mailbox {
   return { ok: true, local: localText, domain: domain.name, quoted, literal, utf8: local.utf8 }
 }
 
+/** The domain of a mailbox: lower-case A-labels, or a literal. */
+interface ParsedDomain {
+  readonly ok: true
+  readonly name: string
+}
+
 /**
  * Parses a domain name into lower-case A-labels: LDH labels of at most 63 octets, 253 in all. A
  * single label and a numeric top label are valid here.
  */
-export function readDomain(
-  text: string,
-):
-  | { readonly ok: true; readonly name: string }
-  | { readonly ok: false; readonly why: SyntaxFault } {
+export function readDomain(text: string): ParsedDomain | NotParsed {
   // No name is longer in Unicode, and a conversion takes time with the square of the length.
   if (text.length > DOMAIN_MAX_BYTES) return fault('domain_too_long')
   const name = isAscii(text) ? text.toLowerCase() : asciiOf(text)
@@ -130,9 +138,9 @@ function scanDotString(text: string): LocalScan | SyntaxFault {
       if (ATEXT[code] !== 1) return 'local_character'
       continue
     }
-    const point = text.codePointAt(at) ?? 0
-    if (!isLetterLike(point) && !isJoined(text, at)) return 'local_character'
-    if (point > 0xffff) at++
+    const units = unitsBeyondAscii(text, at)
+    if (units === 0) return 'local_character'
+    at += units - 1
     utf8 = true
   }
   return 'no_at_sign'
@@ -155,19 +163,15 @@ function scanQuoted(text: string): LocalScan | SyntaxFault {
       if (!isPrintable(code)) return 'local_character'
       continue
     }
-    const point = text.codePointAt(at) ?? 0
-    if (!isLetterLike(point) && !isJoined(text, at)) return 'local_character'
-    if (point > 0xffff) at++
+    const units = unitsBeyondAscii(text, at)
+    if (units === 0) return 'local_character'
+    at += units - 1
     utf8 = true
   }
   return 'local_quote'
 }
 
-function readLiteral(
-  text: string,
-):
-  | { readonly ok: true; readonly name: string }
-  | { readonly ok: false; readonly why: SyntaxFault } {
+function readLiteral(text: string): ParsedDomain | NotParsed {
   const inner = text.endsWith(']') ? text.slice(1, -1) : ''
   const isV6 = inner.slice(0, 5).toLowerCase() === 'ipv6:'
   const good = isV6 ? isIPv6(inner.slice(5)) && !inner.includes('%') : isQuad(inner)
@@ -225,10 +229,14 @@ function isLetterOrDigit(code: number): boolean {
 }
 
 /**
- * Controls, format characters, lone surrogates, unassigned characters and spaces are not allowed.
+ * UTF-16 units of the character beyond ASCII at a position; 0 if it is not allowed, as are no
+ * controls, format characters, lone surrogates, unassigned characters and spaces.
  */
-function isLetterLike(point: number): boolean {
-  return !/[\p{C}\p{Z}]/u.test(String.fromCodePoint(point))
+function unitsBeyondAscii(text: string, at: number): number {
+  const point = text.codePointAt(at) ?? 0
+  const isAllowed = !/[\p{C}\p{Z}]/u.test(String.fromCodePoint(point)) || isJoined(text, at)
+  if (!isAllowed) return 0
+  return point > 0xffff ? 2 : 1
 }
 
 /**
@@ -254,6 +262,6 @@ function atextTable(): Uint8Array {
   return table
 }
 
-function fault(why: SyntaxFault): { readonly ok: false; readonly why: SyntaxFault } {
+function fault(why: SyntaxFault): NotParsed {
   return { ok: false, why }
 }
