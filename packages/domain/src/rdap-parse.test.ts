@@ -53,7 +53,7 @@ test('events, statuses and name servers are normalized', () => {
   const record = parseRdap({
     objectClassName: 'domain',
     ldhName: 'X.Test.',
-    status: ['clientTransferProhibited', 'pending delete', 7],
+    status: ['clientTransferProhibited', 'pending delete', 'server-hold', 7],
     events: [
       { eventAction: 'last changed', eventDate: '2020-01-01T00:00:00Z' },
       { eventAction: 'Registration', eventDate: '1999-12-31T23:30:00-05:00' },
@@ -68,7 +68,7 @@ test('events, statuses and name servers are normalized', () => {
     expires: '2030-01-01T00:00:00Z',
     registrar: null,
     nameservers: ['ns1.x.test', 'ns2.x.test'],
-    statuses: ['client transfer prohibited', 'pending delete'],
+    statuses: ['client transfer prohibited', 'pending delete', 'server hold'],
   })
 })
 

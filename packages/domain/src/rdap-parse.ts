@@ -1,5 +1,6 @@
 import { shortText } from '@plumbline/net/short-text'
-import { FIRST_YEAR, parseWhoisDate } from './whois-date.ts'
+import { plainStatus } from './registration-status.ts'
+import { FIRST_YEAR, instantOf, isoSeconds, parseWhoisDate } from './whois-date.ts'
 
 /** Content of an RDAP domain object; null for missing parts. */
 export interface RdapRecord {
@@ -48,12 +49,10 @@ export function rdapInstant(text: string): string | null {
   const trimmed = text.trim()
   if (/^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/i.test(trimmed)) {
     const time = Date.parse(trimmed)
-    const instant = Number.isNaN(time) ? '' : new Date(time).toISOString()
-    if (/^\d{4}-/.test(instant) && Number(instant.slice(0, 4)) >= FIRST_YEAR)
-      return instant.replace(/\.\d{3}Z$/, 'Z')
+    const instant = Number.isNaN(time) ? '' : isoSeconds(new Date(time))
+    if (/^\d{4}-/.test(instant) && Number(instant.slice(0, 4)) >= FIRST_YEAR) return instant
   }
-  const date = parseWhoisDate(trimmed, 'dmy')
-  return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)
+  return instantOf(parseWhoisDate(trimmed, 'dmy'))
 }
 
 type JsonObject = { readonly [key: string]: unknown }
@@ -129,14 +128,6 @@ function nameserversOf(object: JsonObject): string[] {
 function statusesOf(object: JsonObject): string[] {
   const texts = arrayOf(object['status']).map(textOf).filter(isText)
   return texts.slice(0, MAX_STATUSES).map((text) => shortText(plainStatus(shortText(text))))
-}
-
-function plainStatus(status: string): string {
-  return status
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/[_\s]+/g, ' ')
-    .trim()
-    .toLowerCase()
 }
 
 function bareName(name: string | undefined): string | null {

@@ -1,4 +1,5 @@
 import type { Reason } from '@plumbline/contract/reasons'
+import { isLapsed } from './registration-status.ts'
 import type { RegistryCaller, RateLimited } from './registry-rate-limiter.ts'
 
 /** A registration; null for parts that no registry reported. */
@@ -40,17 +41,10 @@ export type LookupResult =
       readonly reason: string
     }
 
-/**
- * Statuses of a name that can no longer be used: its holder may redeem it, or it is about to be
- * deleted. A name in its grace period after expiry has none of them (RFC 3915, section 3.1; SIDN
- * and EURid call it `quarantine`).
- */
-const LAPSED = /redemption|quarantine|^pending delete/
-
 /** Counts a lapsed registration as none, though the registry still has its record. */
 export function asActive(registration: Registration): Registration {
   const { registered, statuses } = registration
-  if (registered !== true || !statuses.some((status) => LAPSED.test(status))) return registration
+  if (registered !== true || !statuses.some(isLapsed)) return registration
   return { ...registration, registered: false, reason: 'registration_lapsed' }
 }
 

@@ -3,6 +3,7 @@ import { ageSignal, riskSignal } from '@plumbline/contract/signal'
 import type { DnsFacts } from './dns-facts.ts'
 import type { MailPolicy } from './mail-policy.ts'
 import type { Registration } from './registration.ts'
+import { STATUS_PATTERNS } from './registration-status.ts'
 
 /** The facts that the signals of a domain are derived from. */
 export interface DomainEvidence {
@@ -48,19 +49,10 @@ function registeredSignals(evidence: DomainEvidence): Signal[] {
 function registrationSignals(registration: Registration, now: Date): Signal[] {
   const source = registration.server ?? 'unknown'
   const { statuses, expires } = registration
-  const signals: Signal[] = []
-  const has = (pattern: RegExp): string | undefined => statuses.find((text) => pattern.test(text))
-  const hold = has(/^(?:client|server) hold\b/)
-  if (hold !== undefined)
-    signals.push(riskSignal('domain.registration', 'hold', { value: hold, source }))
-  const redemption = has(/redemption|quarantine/)
-  if (redemption !== undefined) {
-    signals.push(riskSignal('domain.registration', 'redemption', { value: redemption, source }))
-  }
-  const deletion = has(/^pending delete/)
-  if (deletion !== undefined) {
-    signals.push(riskSignal('domain.registration', 'pending_delete', { value: deletion, source }))
-  }
+  const signals = (['hold', 'redemption', 'pending_delete'] as const).flatMap((code) => {
+    const value = statuses.find((status) => STATUS_PATTERNS[code].test(status))
+    return value === undefined ? [] : [riskSignal('domain.registration', code, { value, source })]
+  })
   if (expires !== null && Date.parse(expires) < now.getTime()) {
     signals.push(riskSignal('domain.registration', 'expired', { value: expires, source }))
   }

@@ -187,6 +187,12 @@ function pad(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-function isoSeconds(date: Date): string {
+/** The instant of a date; midnight, UTC, if the reply names only a day. */
+export function instantOf(date: WhoisDate | null): string | null {
+  return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)
+}
+
+/** ISO 8601, UTC, to the second. */
+export function isoSeconds(date: Date): string {
   return date.toISOString().replace(/\.\d{3}Z$/, 'Z')
 }

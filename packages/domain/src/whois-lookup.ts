@@ -4,6 +4,7 @@ import type { RegistryRateLimiter, RegistryCaller } from './registry-rate-limite
 import type { DomainName } from './name.ts'
 import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
+import { plainStatus } from './registration-status.ts'
 import type { QueryResult } from './registry-server.ts'
 import { parseWhois } from './whois-parse.ts'
 import type { WhoisRecord } from './whois-parse.ts'
@@ -215,16 +216,6 @@ async function askRegistrar(
   })
   if (limited.kind !== 'done' || limited.value.kind !== 'record') return null
   return limited.value.record.throttled ? null : limited.value.record
-}
-
-// `clientTransferProhibited https://icann.org/epp#...` and `CLIENT-XFER-PROHIBITED` alike.
-function plainStatus(status: string): string {
-  return status
-    .replace(/(?<!\s)\s*\(?https?:.*$/, '')
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/[-_\s]+/g, ' ')
-    .trim()
-    .toLowerCase()
 }
 
 function unknownAfter(fault: string, earlier: EarlierQueries, failed: boolean): LookupResult {

@@ -3,7 +3,7 @@ import { DENIALS, FREE_STATUS, OF_ANOTHER, PAGE, RESERVED } from './whois-answer
 import { isRefusing, refusalOf, withoutName } from './whois-refusal.ts'
 import { dateOrderOf, DATE_SENTENCES, DATE_WORDS, FIELDS } from './whois-rules.ts'
 import type { FieldRule } from './whois-rules.ts'
-import { parseWhoisDate } from './whois-date.ts'
+import { instantOf, parseWhoisDate } from './whois-date.ts'
 import type { DateOrder, WhoisDate } from './whois-date.ts'
 import { readWhoisText } from './whois-text.ts'
 import type { WhoisEntry, WhoisText } from './whois-text.ts'
@@ -106,10 +106,6 @@ const BLANK: WhoisRecord = {
   reserved: false,
   statuses: [],
   referral: null,
-}
-
-function instantOf(date: WhoisDate | null): string | null {
-  return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)
 }
 
 /** Text that servers put before and after the sentence itself. */
