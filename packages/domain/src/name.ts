@@ -16,12 +16,11 @@ export type NameFault =
   | 'public_suffix'
   | 'reserved_suffix'
 
-/** A well-formed name in its forms. */
+/** A well-formed name and its parts. */
 export interface DomainName {
   readonly kind: 'name'
   /** A-labels, lower case, without a last dot. */
   readonly ascii: string
-  readonly unicode: string
   /** The registrable domain: the registry's public suffix and one label. */
   readonly registrable: string
   /** The registry's public suffix (private entries of the list are ignored). */
@@ -90,7 +89,7 @@ export function readName(text: string): DomainName | BadName {
   if (RESERVED_SUFFIXES.has(tld)) return bad('reserved_suffix')
   const parsed = parseSuffix(ascii, { allowPrivateDomains: false, extractHostname: false })
   if (labels.length === 1) return bad(parsed.isIcann === true ? 'public_suffix' : 'single_label')
-  const forms = { kind: 'name', ascii, unicode: toUnicode(ascii).domain, tld } as const
+  const forms = { kind: 'name', ascii, tld } as const
   if (parsed.domain === null || parsed.publicSuffix === null) {
     const suffix = { ...forms, registrable: ascii, suffix: ascii }
     return { ...bad('public_suffix'), suffix }
