@@ -63,18 +63,16 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     memory,
     now: () => clock().getTime(),
     log: options.log,
-    ...(options.registryPerSecond === undefined ? {} : { perSecond: options.registryPerSecond }),
-    ...(options.registryConcurrency === undefined
-      ? {}
-      : { concurrency: options.registryConcurrency }),
-    ...(options.holdMs === undefined ? {} : { holdMs: options.holdMs }),
+    perSecond: options.registryPerSecond,
+    concurrency: options.registryConcurrency,
+    holdMs: options.holdMs,
   })
   const bootstrap = createRdapBootstrap({
     ...net,
     url: options.rdapBootstrapUrl ?? 'https://data.iana.org/rdap/dns.json',
     file: options.rdapListFile ?? null,
     clock,
-    ...(options.rdapOverrides === undefined ? {} : { overrides: options.rdapOverrides }),
+    overrides: options.rdapOverrides,
   })
   const registry = createRegistry({
     bootstrap,

@@ -38,7 +38,7 @@ export interface RdapBootstrapOptions {
    */
   readonly file?: string | null
   /** Zone to base URL; overrides every list. */
-  readonly overrides?: Readonly<Record<string, string>>
+  readonly overrides?: Readonly<Record<string, string>> | undefined
   readonly egress: Egress
   readonly resolver: Resolver
   readonly clock: () => Date

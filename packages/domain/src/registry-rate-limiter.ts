@@ -49,11 +49,11 @@ export interface RegistryRateLimiterOptions {
   readonly limiter: Limiter
   readonly memory: Memory
   /** Queries per second that a server allows; may be below 1; default 2. */
-  readonly perSecond?: number
+  readonly perSecond?: number | undefined
   /** Concurrent queries to one server; default 2. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Milliseconds that a batch waits for a server before it is answered `later`; default 10,000. */
-  readonly holdMs?: number
+  readonly holdMs?: number | undefined
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   readonly log: Pick<Log, 'warn'>
