@@ -62,7 +62,7 @@ describe('a file', () => {
     ],
   ])('%s has the cells that were escaped', async (_, text, cells) => {
     const { file, rows: read } = await readBytes(text)
-    expect(file.sketch.hasBackslashes).toBe(true)
+    expect(file.hasBackslashes).toBe(true)
     expect(read.map((row) => row.cells)).toEqual(cells)
     expect(read.map(({ subjects }) => subjects.email)).toEqual(['a@b.example', 'c@d.example'])
   })
@@ -73,6 +73,6 @@ describe('a file', () => {
     ['a quote that closes nowhere', 'email,note\na@b.example,"5\\" x" y"\nc@d.example,"C:\\"\n'],
   ])('with %s is read with doubled quotes', async (_, text) => {
     const { file } = await readBytes(text)
-    expect(file.sketch.hasBackslashes).toBe(false)
+    expect(file.hasBackslashes).toBe(false)
   })
 })

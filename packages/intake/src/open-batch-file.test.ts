@@ -126,7 +126,7 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
   it('the record that the client takes for the header is it, and none above is a row', async () => {
     const text = 'Our list\nc@d.example,1234567\n\nEmail,Name\na@b.example,Ann\n'
     const { file, rows } = await readBytes(text, { header: 4 })
-    expect(file.sketch).toMatchObject({ headerRow: 4, header: ['Email', 'Name'] })
+    expect(file).toMatchObject({ headerRow: 4, header: ['Email', 'Name'] })
     expect(rows.map(({ row, cells }) => [row, cells])).toEqual([[0, ['a@b.example', 'Ann']]])
   })
 

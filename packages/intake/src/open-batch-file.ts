@@ -5,11 +5,11 @@ import { VENDORS } from '@plumbline/contract/vendors'
 import type { Product } from '@plumbline/contract/products'
 import { findClaimColumns, type ClaimColumns } from './claim-columns.ts'
 import { isVendorWord } from './claims.ts'
-import { findRoles, type ColumnRoles } from './columns.ts'
+import { findRoles } from './columns.ts'
 import { emptyFile, openContainer, type Container } from './container.ts'
 import { createDecoder, DecodeFault, type FoundEncoding } from './encoding.ts'
 import type { BatchFileOptions, FileLayout, FoundLayout } from './file-layout.ts'
-import { refuseBinary, type FileFormat } from './file-kind.ts'
+import { refuseBinary } from './file-kind.ts'
 import { faultOfBytes } from './framing-fault.ts'
 import { parseRecord, type JsonKeys } from './json-row.ts'
 import { IntakeError } from './intake-error.ts'
@@ -21,7 +21,7 @@ import { findSheet } from './sheet-layout.ts'
 import { findTextLayout } from './text-layout.ts'
 
 /** An opened batch file: everything but its rows is known. */
-export interface BatchFile {
+export interface BatchFile extends FileSketch {
   readonly options: BatchFileOptions
   /** The encoding of its text; null for a workbook, which declares it. */
   readonly found: FoundEncoding | null
@@ -30,23 +30,11 @@ export interface BatchFile {
   readonly skipChars: number
   /** Records at the start that are no rows: blank ones, titles, and the header. */
   readonly skipRecords: number
-
-  readonly format: FileFormat | 'records'
-  readonly encoding: Encoding | null
   /** The file chosen from an archive. */
   readonly entry: string | null
-  /** The delimiter found in the sample; null if there is none, and for JSON and workbooks. */
-  readonly delimiter: string | null
-  /** The header unchanged, including repeated names; for JSON the keys of the sample. */
-  readonly header: readonly string[] | null
-  readonly columns: number
   readonly mapping: ColumnMapping
   /** Columns of another service's verdicts; null if the batch does not accept them. */
   readonly claims: ClaimColumns | null
-  /** Every column that may hold subjects of a check, whatever the product. */
-  readonly roles: ColumnRoles
-  /** The part of a preview that is known before the rows are read. */
-  readonly sketch: FileSketch
 }
 
 const SAMPLE_BYTES = 256 * 1024
@@ -141,18 +129,12 @@ function batchFileOf(
   return {
     options,
     ...file,
+    ...sketch,
     layout: layout.kind === 'json' ? { kind: 'json', keys: keysOf(mapping) } : layout,
     skipChars: laidOut.skipChars,
     skipRecords: laidOut.skipRecords,
-    format: laidOut.format,
-    encoding: file.found?.encoding ?? null,
-    delimiter: laidOut.delimiter,
-    header,
-    columns,
     mapping,
     claims: claimsOf(options, sketch),
-    roles,
-    sketch,
   }
 }
 

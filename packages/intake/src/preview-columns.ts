@@ -1,25 +1,31 @@
 import type { BatchPreview, ColumnKind, PreviewColumn } from '@plumbline/contract/batch-preview'
 import { PREVIEW } from '@plumbline/contract/batch-preview'
 import { MAPPED_FIELDS } from '@plumbline/contract/batch-request'
+import type { Encoding } from '@plumbline/contract/encodings'
 import { CHECKS } from '@plumbline/contract/products'
 import { cellKind } from './cell-kinds.ts'
 import type { ColumnRoles } from './columns.ts'
+import type { FileFormat } from './file-kind.ts'
 import type { ColumnMapping } from './mapping.ts'
 
 /** Facts about a file from its start. */
 export interface FileSketch {
-  readonly format: string
-  readonly encoding: string | null
+  readonly format: FileFormat | 'records'
+  /** Null for a workbook. */
+  readonly encoding: Encoding | null
+  /** Null if there is none, and for JSON and workbooks. */
   readonly delimiter: string | null
   /** Whether quotes within quoted cells follow a backslash. */
   readonly hasBackslashes: boolean
   readonly sheet: string | null
   /** 1-based number of the header record; null without one. */
   readonly headerRow: number | null
+  /** Unchanged, including repeated names; for JSON the keys of the sample. */
   readonly header: readonly string[] | null
   readonly columns: number
   /** The first non-blank rows. */
   readonly rows: readonly (readonly string[])[]
+  /** Every column that may hold subjects of a check, whatever the product. */
   readonly roles: ColumnRoles
 }
 

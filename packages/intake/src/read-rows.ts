@@ -127,14 +127,14 @@ function rulesOf(file: BatchFile): Parameters<typeof createRowBuilder>[0] {
   }
 }
 
-function claimReaderOf({ claims, options, sketch }: BatchFile): ClaimReader | undefined {
+function claimReaderOf({ claims, options, rows }: BatchFile): ClaimReader | undefined {
   if (claims === null || options.known === undefined) return undefined
   const { at } = claims
   return createClaimReader(claims, {
     days: options.known,
     at: options.knownAt,
     asOf: options.receivedAt ?? new Date(),
-    dates: at === undefined ? [] : sketch.rows.map((row) => row[at.column] ?? ''),
+    dates: at === undefined ? [] : rows.map((row) => row[at.column] ?? ''),
   })
 }
 

@@ -69,7 +69,7 @@ export async function readBatchFile(
     }
     const file = await openBatchFile(options, signal)
     const stage = { batchId: batch.id, lease }
-    await storePreviewHead(pipeline.db, stage, previewHead(file.sketch, file.mapping))
+    await storePreviewHead(pipeline.db, stage, previewHead(file, file.mapping))
     return await storeChunks(pipeline, batch, file, lease, signal)
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error
