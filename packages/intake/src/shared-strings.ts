@@ -1,5 +1,5 @@
 import { createPackedTexts } from './packed-texts.ts'
-import { cellText } from './xlsx-text.ts'
+import { unescapedText } from './xlsx-text.ts'
 import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 
 /** The shared strings of a workbook, read as far as they are needed. */
@@ -26,7 +26,7 @@ export function createSharedStrings(
       else isText = name === 't' && phonetic === 0
     },
     close: (name) => {
-      if (name === 'si') texts.add(cellText(pieces))
+      if (name === 'si') texts.add(unescapedText(pieces))
       else if (name === 'rPh') phonetic -= 1
       isText = false
     },

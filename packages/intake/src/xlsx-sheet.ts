@@ -13,7 +13,7 @@ import {
   type RowRun,
   type SheetRow,
 } from './workbook.ts'
-import { cellText } from './xlsx-text.ts'
+import { unescapedText } from './xlsx-text.ts'
 import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 
@@ -248,7 +248,7 @@ function readCell(
       return { text, kind: text.includes(' ') ? KIND_BITS.datetime : KIND_BITS.date }
     }
     default:
-      return { text: cellText(value), kind: KIND_BITS.text }
+      return { text: unescapedText(value), kind: KIND_BITS.text }
   }
 }
 
@@ -259,7 +259,7 @@ function readNumber(
 ): { text: string; kind: number } {
   const number = Number(value)
   if (!Number.isFinite(number) || value.trim() === '') {
-    return { text: cellText(value), kind: KIND_BITS.text }
+    return { text: unescapedText(value), kind: KIND_BITS.text }
   }
   if (style === undefined || style.kind === 'number') {
     return { text: plainNumber(number), kind: KIND_BITS.number }
