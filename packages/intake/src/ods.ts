@@ -37,7 +37,7 @@ export async function openOds(
   signal: AbortSignal,
 ): Promise<Workbook> {
   const entry = zip.find('content.xml')
-  if (entry === undefined) throw damaged(undefined)
+  if (entry === undefined) throw damaged()
   const list = createSheetList()
   for await (const chunk of zip.read(entry, signal)) list.push(chunk)
   const sheets = list.end()
@@ -185,7 +185,7 @@ function openElement(scan: Scan, name: string, attributes: XmlAttributes): void 
   if (scan.sheet !== scan.wanted) return
   if (name === 'table-row') {
     scan.repeat = Number(attributes.get('table:number-rows-repeated') ?? 1)
-    if (!(scan.repeat >= 1)) throw damaged(undefined)
+    if (!(scan.repeat >= 1)) throw damaged()
     scan.cells = []
     scan.kinds = []
     scan.width = 0
@@ -227,11 +227,11 @@ function closeCell(scan: Scan, cell: OpenCell): void {
   const { cells, kinds, column } = scan
   const times = Number(cell.attributes['table:number-columns-repeated'] ?? 1)
   // Beyond the last column there may be one run of empty cells.
-  if (!(times >= 1) || column + times > SHEET_LIMITS.columns * 2) throw damaged(undefined)
+  if (!(times >= 1) || column + times > SHEET_LIMITS.columns * 2) throw damaged()
   scan.column += times
   const { text, kind } = readCell(cell)
   if (text === '') return
-  if (scan.column > SHEET_LIMITS.columns) throw damaged(undefined)
+  if (scan.column > SHEET_LIMITS.columns) throw damaged()
   scan.width = scan.column
   scan.repeated += times - 1
   scan.rowChars += text.length * times

@@ -51,7 +51,7 @@ export async function openXlsx(
     rows: async function* (sheet, ending) {
       const stringsEntry = stringsPart === undefined ? undefined : zip.find(stringsPart)
       const entry = zip.find(sheet.part)
-      if (entry === undefined) throw damaged(undefined)
+      if (entry === undefined) throw damaged()
       await using strings = createSharedStrings(
         stringsEntry === undefined ? undefined : zip.read(stringsEntry, ending),
         stringsEntry?.compressedSize ?? 0,
@@ -168,7 +168,7 @@ async function readPart(
   listener: XmlListener,
 ): Promise<void> {
   const entry = zip.find(name)
-  if (entry === undefined) throw damaged(undefined)
+  if (entry === undefined) throw damaged()
   if (entry.uncompressedSize > MAX_PART_BYTES) throw tooMany('parts', MAX_PART_BYTES)
   const reader = createXmlReader(listener)
   for await (const chunk of zip.read(entry, signal)) reader.push(chunk)

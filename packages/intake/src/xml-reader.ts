@@ -43,7 +43,7 @@ export function createXmlReader(listener: XmlListener): XmlReader {
     open: (name, attributes) => {
       textChars = 0
       depth += 1
-      if (depth > MAX_DEPTH) throw damaged(undefined)
+      if (depth > MAX_DEPTH) throw damaged()
       listener.open(name, attributes)
     },
     close: (name) => {

@@ -94,14 +94,14 @@ async function* readEntry(
       if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO) || budget.left < 0) {
         throw inflatesTooMuch()
       }
-      if (total > entry.uncompressedSize) throw damaged(undefined)
+      if (total > entry.uncompressedSize) throw damaged()
       yield chunk
     }
   } catch (error) {
     signal.throwIfAborted()
     throw isFault(error) ? damaged(error) : error
   }
-  if (sum !== entry.crc32 || total !== entry.uncompressedSize) throw damaged(undefined)
+  if (sum !== entry.crc32 || total !== entry.uncompressedSize) throw damaged()
 }
 
 function refuseUnreadable(entry: Entry): void {
@@ -161,7 +161,7 @@ function isFault(error: unknown): boolean {
 }
 
 /** The refusal of an archive or workbook with invalid bytes. */
-export function damaged(cause: unknown): IntakeError {
+export function damaged(cause?: unknown): IntakeError {
   return new IntakeError(
     'unprocessable',
     'The file is damaged or cut short; open it where it was made, save it again and upload that.',
