@@ -1,3 +1,5 @@
+import { PATIENT } from '@plumbline/testkit/patience'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { inTransaction, type Db } from '../database.ts'
 import { insertChunks } from './chunks.ts'
@@ -104,6 +106,70 @@ test('a stage that has a lease is not leased again, nor one whose row another pr
   expect(await ids()).toEqual(['bat_b'])
   await db.pool.query(`update batches set lease_until = now() - interval '1 s'`)
   expect(await ids()).toEqual([])
+})
+
+test.each([
+  {
+    what: 'leases',
+    act: async (db: Db) => expect(await leaseStages(db, LEASE_MS)).toHaveLength(2),
+  },
+  {
+    what: 'ends',
+    act: async (db: Db) => await db.pool.query(`update batches set status = 'ready'`),
+  },
+])('a stage that another process $what while this one chooses is not leased', async ({ act }) => {
+  await using place = await openTwoAccounts('analyzing')
+  const { db } = place
+  // The clock of the first process stops once it has read the stages.
+  await db.pool.query(`
+    create schema stopped;
+    create function stopped.clock_timestamp() returns timestamptz language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(1);
+      return pg_catalog.clock_timestamp();
+    end $$`)
+  const clock = await db.pool.connect()
+  await clock.query('select pg_advisory_lock(1)')
+  const late = inTransaction(db, async (tx) => {
+    await sql`set local search_path = stopped, public, pg_catalog`.execute(tx)
+    return await leaseStages(tx, LEASE_MS)
+  })
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  await expect.poll(async () => (await db.pool.query(waiting)).rowCount, PATIENT).toBe(1)
+  await act(db)
+  await clock.query('select pg_advisory_unlock(1)')
+  clock.release()
+  expect(await late).toEqual([])
+})
+
+test('a batch is read in its turn, however many short files of another account are older', async () => {
+  await using place = await openTwoAccounts('analyzing')
+  const { db } = place
+  await db.pool.query(`
+    update batches set created_at = now() - interval '1 day' where account_id = 'a';
+    delete from batches where account_id = 'b';
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats, created_at)
+    select 'bat_' || no, case when no < 200 then 'a' else 'b' end, 'live', 'email', 'analyzing', false,
+      true, true, 30, '{}', 'u', 1, '{}', now() - interval '1 hour' from generate_series(100, 200) no`)
+  const leased = await leaseStages(db, LEASE_MS)
+  expect(leased.slice(0, 2).map(({ batchId }) => batchId)).toEqual(['bat_a', 'bat_200'])
+  expect(leased).toHaveLength(100)
+})
+
+test('the short files of an account come in the order of their arrival, and no later for a long one', async () => {
+  await using place = await openTwoAccounts('analyzing')
+  const { db } = place
+  await db.pool.query(`
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats, lease_until, created_at)
+    select 'bat_a' || no, 'a', 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u',
+      case no when 1 then 1e9 else 1 end, '{}', case no when 1 then now() + interval '1 min' end,
+      now() - no * interval '1 hour'
+    from generate_series(1, 3) no`)
+  const leased = await leaseStages(db, LEASE_MS)
+  expect(leased.map(({ batchId }) => batchId)).toEqual(['bat_a3', 'bat_b', 'bat_a2', 'bat_a'])
 })
 
 async function everything({ pool }: Db): Promise<object> {
