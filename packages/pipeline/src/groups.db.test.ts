@@ -4,6 +4,7 @@ import { claimTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 
 const GROUP = 'mx:a'
@@ -60,6 +61,33 @@ test('a group is not skipped over tasks that are being added to it', async () =>
     await bringBack(tx, harness.inHand, 0)
     await leaseTasks(db, OPTIONS)
   })
+  expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
+})
+
+test('a group is not skipped over tasks that were added since it was read', async () => {
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  await db.pool.query(`
+    update task_groups set quiet_until = '-infinity';
+    create schema kept;
+    alter function groups_in_turn set schema kept;
+    create function groups_in_turn(kind text, most integer, is_reserve boolean, busy text[])
+    returns table (group_key text, version xid, is_out boolean, task bigint, account text)
+    language plpgsql as $$
+    begin
+      return query select * from kept.groups_in_turn(kind, most, is_reserve, busy);
+      perform pg_advisory_xact_lock_shared(1);
+    end $$`)
+  const reader = await db.pool.connect()
+  await reader.query('select pg_advisory_lock(1)')
+  const round = leaseTasks(db, OPTIONS)
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  await expect.poll(async () => (await db.pool.query(waiting)).rowCount, PATIENT).toBe(1)
+  await db.kysely.transaction().execute((tx) => bringBack(tx, harness.inHand, 0))
+  await reader.query('select pg_advisory_unlock(1)')
+  reader.release()
+  expect(await round).toEqual([])
   expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 

@@ -1,8 +1,9 @@
+import { PATIENT } from '@plumbline/testkit/patience'
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
 import { storeTaskOutcomes, type TaskOutcomes, type WaitingSubjects } from './settle.ts'
 import { add, lease, openTwoAccounts } from './tasks-fixture.ts'
-import { claimTask } from './tasks.ts'
+import { claimTask, type ClaimedTask } from './tasks.ts'
 
 const MINUTE_MS = 60_000
 const GROUP = 'mx:a'
@@ -17,12 +18,8 @@ async function openChunk(): Promise<AsyncDisposable & { readonly db: Db }> {
   return place
 }
 
-/** Leases and claims a task with these subjects, and stores what a worker brings for it. */
-async function bring(
-  db: Db,
-  indexes: readonly number[],
-  brought: Partial<TaskOutcomes>,
-): Promise<{ readonly taskId: number; readonly isStored: boolean }> {
+/** Leases and claims a task with these subjects, the leased one of every group. */
+async function claimed(db: Db, indexes: readonly number[]): Promise<ClaimedTask> {
   const taskId = await add(db)
   await db.pool.query(
     'update tasks set indexes = $2, size = cardinality($2::int[]) where id = $1',
@@ -32,27 +29,46 @@ async function bring(
   await db.pool.query('update task_groups set out_task = $1', [taskId])
   const task = await claimTask(db, { taskId, lease: 1 }, MINUTE_MS)
   if (task === undefined) throw new Error('the task was not claimed')
+  return task
+}
+
+/** Stores what a worker brings for a task; returns whether it did. */
+async function store(
+  db: Db,
+  task: ClaimedTask,
+  held: readonly number[],
+  brought: Partial<TaskOutcomes>,
+): Promise<boolean> {
   const nothing = { indexes: [], count: 0, outcomes: Buffer.from(''), waiting: [], stays: null }
   const stored = await db.kysely
     .transaction()
     .execute((tx) =>
-      storeTaskOutcomes(tx, { task, held: indexes, showsReplies: true, ...nothing, ...brought }),
+      storeTaskOutcomes(tx, { task, held, showsReplies: true, ...nothing, ...brought }),
     )
-  return { taskId, isStored: stored !== undefined }
+  return stored !== undefined
+}
+
+/** Claims a task with these subjects, and stores what a worker brings for it. */
+async function bring(
+  db: Db,
+  indexes: readonly number[],
+  brought: Partial<TaskOutcomes>,
+): Promise<{ readonly taskId: number; readonly isStored: boolean }> {
+  const task = await claimed(db, indexes)
+  return { taskId: task.taskId, isStored: await store(db, task, indexes, brought) }
+}
+
+const WAITS: WaitingSubjects = {
+  group: GROUP,
+  reason: 'limit',
+  afterMs: 0,
+  holdsGroup: true,
+  indexes: [0],
+  states: [null],
 }
 
 const waits = (minutes: number, more: Partial<WaitingSubjects> = {}): Partial<TaskOutcomes> => ({
-  waiting: [
-    {
-      group: GROUP,
-      reason: 'limit',
-      afterMs: minutes * MINUTE_MS,
-      holdsGroup: true,
-      indexes: [0],
-      states: [null],
-      ...more,
-    },
-  ],
+  waiting: [{ ...WAITS, afterMs: minutes * MINUTE_MS, ...more }],
 })
 
 /** The group in minutes from now, rounded. */
@@ -114,3 +130,24 @@ test.each(['that ends', 'that goes on'])(
     expect(rows).toEqual([{ indexes: [0, 1], remaining: 4, parts: 0 }])
   },
 )
+
+test('groups are changed in one order, so that two arrivals cannot wait for each other', async () => {
+  await using place = await openChunk()
+  const { db } = place
+  const both = ['mx:b', 'mx:a'].map((group, at) => ({ ...WAITS, group, indexes: [at] }))
+  await bring(db, [0, 1], { waiting: both })
+  const task = await claimed(db, [2, 3])
+  const other = await db.pool.connect()
+  await other.query(`begin; select from task_groups where group_key = 'mx:a' for update`)
+  const arrival = store(db, task, [2, 3], { waiting: both })
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  await expect.poll(async () => (await db.pool.query(waiting)).rowCount, PATIENT).toBe(1)
+  const { rows } = await other.query(
+    'select group_key from task_groups order by 1 for update skip locked',
+  )
+  expect(rows).toEqual([{ group_key: 'mx:a' }, { group_key: 'mx:b' }])
+  await other.query('rollback')
+  other.release()
+  expect(await arrival).toBe(true)
+})
