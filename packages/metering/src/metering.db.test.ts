@@ -278,6 +278,21 @@ test('a plan with as many credits takes effect with the next cycle', async () =>
   })
 })
 
+test('a larger plan is granted as often as it is chosen in a cycle, after a change of the offers', async () => {
+  await using context = await openMeteringContext()
+  const { pool } = context.db
+  const id = await context.account()
+  const offer = (plan: string, credits: number): Promise<unknown> =>
+    pool.query('update plans set monthly_credits = $2 where plan = $1', [plan, credits])
+  expect(await changePlan(context.db, id, 'starter')).toMatchObject({ granted: 4_800 })
+  await offer('free', 6_000)
+  expect(await changePlan(context.db, id, 'free')).toMatchObject({ granted: 1_000 })
+  await offer('starter', 6_500)
+  expect(await changePlan(context.db, id, 'starter')).toMatchObject({ granted: 500 })
+  expect(await context.metering.remaining(id)).toBe(6_500)
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
 test('the ledger rejects changes of its entries', async () => {
   await using context = await openMeteringContext()
   await context.account()
