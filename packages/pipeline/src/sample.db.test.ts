@@ -333,6 +333,24 @@ test.each(['canceled', 'completed'] as const)(
   },
 )
 
+test('what a sample has paid for a row stays charged if a fault prevents the rest of the row', async () => {
+  await using harness = await openHarness(9, 'contact-intel')
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness, 'nobody', ['email'])
+  await pipeline.db.pool.query(`update batches set created_at = created_at - interval '61 s'`)
+  await endOverdueSamples(pipeline)
+  await endStages(harness)
+  expect(await sampleOf(harness)).toMatchObject({ status: 'completed', credits_used: 9 })
+  await startBatch(pipeline, owner, id)
+  // Three of the nine rows have a number, and are errors.
+  await fail(harness, 'phone')
+  await endStages(harness)
+  const { status, credits } = await viewOf(harness)
+  expect([status, credits.used, credits.held]).toEqual(['completed', 9, 0])
+  expect(await spent(harness)).toBe(9)
+})
+
 test('the ledger names the batch of a sample', async () => {
   await using harness = await openHarness(9)
   const { pipeline, owner, id } = harness
