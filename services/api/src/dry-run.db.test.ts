@@ -1,11 +1,12 @@
 import { batchView } from '@plumbline/contract/batch-view'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   openApiHarness,
   type ApiResponse,
   type CallInit,
   type ApiHarness,
 } from '@plumbline/testkit/api/harness'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 let stage: ApiHarness
@@ -96,4 +97,41 @@ test('without credits only the beginning of a body is read before it says start=
   ]) {
     expect(await callRaw({ port, head, bytes: MANY })).toMatchObject({ status: 402 })
   }
+})
+
+describe('a recheck without credits', () => {
+  let path: string
+  beforeAll(async () => {
+    const made = await send({ start: false, product: 'email', records: [{ email: 'a@b.example' }] })
+    const { id } = batchView.parse(made.json)
+    await allowAnyTransition(stage.db)
+    await stage.db.pool.query(`update batches set status = 'canceled' where id = $1`, [id])
+    path = `/v1/batches/${id}/recheck`
+  })
+
+  const recheck = async (body: unknown, headers: CallInit['headers'] = {}): Promise<ApiResponse> =>
+    await stage.call(path, { key: empty, body, headers })
+
+  test('is admitted as a dry run, once for its Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'again' }
+    const first = await recheck({ only: ['unknown'], start: false }, headers)
+    const again = await recheck({ only: ['unknown'], start: false }, headers)
+    expect([first.status, again.status, again.text]).toEqual([202, 202, first.text])
+    expect(batchView.parse(first.json)).toMatchObject({ status: 'analyzing' })
+    expect((await recheck({ only: ['unknown'] }, headers)).status).toBe(422)
+  })
+
+  test.each<[string, unknown]>([
+    ['it is to start', { only: ['unknown'] }],
+    ['it says so', { only: ['unknown'], start: true }],
+    ['its body is none', '{"start":fal'],
+    ['a field is not known', { only: ['unknown'], colour: 'red' }],
+  ])('is 402 if %s', async (_what, body) => {
+    expect((await recheck(body)).status).toBe(402)
+  })
+
+  test('is told other faults once its body has said start=false', async () => {
+    expect((await recheck({ only: [], start: false })).status).toBe(400)
+    expect((await recheck({ only: ['unknown'], start: false, colour: 'red' })).status).toBe(400)
+  })
 })

@@ -6,7 +6,8 @@ import type { InTransaction } from '@plumbline/pipeline/batch-access'
 import type { Request, Response } from 'express'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
-import { callerOf } from '../request-context.ts'
+import { createDryRunGuard } from '../dry-run.ts'
+import { callerOf, requestContextOf } from '../request-context.ts'
 import { jsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { batchIdOf } from './path-id.ts'
@@ -15,17 +16,34 @@ import { watchOwnBatch } from './watch-own-batch.ts'
 
 /**
  * `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be checked
- * again.
+ * again; with `start` false a dry run, which is free as that of an upload is (decision 9).
  */
 export function recheck(ctx: Context): Handler {
   return async (req, res) => {
-    await admit(ctx.access, req, res, { spends: true })
-    const body = await readOnceBody(ctx, req, res, recheckBody)
-    const chargeUnknown = ctx.settings.CHARGE_UNKNOWN
-    await derive(ctx, req, res, body, (id, inTransaction) =>
-      recheckBatch(ctx.pipeline, callerOf(res), id, { ...body, chargeUnknown }, inTransaction),
-    )
+    await admit(ctx.access, req, res, { spends: true, mayBeFree: true })
+    const guard = createDryRunGuard(requestContextOf(res))
+    try {
+      const judge = (given: unknown): void => guard.begin(startIn(given))
+      const body = await readOnceBody(ctx, req, res, recheckBody, { judge })
+      const chargeUnknown = ctx.settings.CHARGE_UNKNOWN
+      await derive(
+        ctx,
+        req,
+        res,
+        body,
+        (id, inTransaction) =>
+          recheckBatch(ctx.pipeline, callerOf(res), id, { ...body, chargeUnknown }, inTransaction),
+        body.start === false,
+      )
+    } catch (error) {
+      throw guard.refusalOf(error)
+    }
   }
+}
+
+/** The field `start` of a body whatever else that holds. */
+function startIn(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'start' in body ? body.start : undefined
 }
 
 /**

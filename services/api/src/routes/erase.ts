@@ -27,7 +27,7 @@ import { sendView } from './send-view.ts'
 export function erase(ctx: Context): Handler {
   return async (req, res) => {
     refuseOthers(await admit(ctx.access, req, res, { spends: false }))
-    const wanted = await readOnceBody(ctx, req, res, eraseRequest, boundsOf(ctx))
+    const wanted = await readOnceBody(ctx, req, res, eraseRequest, { settings: boundsOf(ctx) })
     // The role may have changed before the body came.
     const owner = callerOf(res)
     refuseOthers(owner)

@@ -27,17 +27,23 @@ export interface OncePosted<View> {
  * Parses the JSON body of such a request, whose other faults are refused before it is read.
  *
  * @param settings limits of the body
+ * @param judge called with the body before it is compared with the shape
  */
 export async function readOnceBody<T extends z.ZodObject>(
   ctx: Context,
   req: Request,
   res: Response,
   shape: T,
-  settings: Context['settings'] = ctx.settings,
+  {
+    settings = ctx.settings,
+    judge,
+  }: { settings?: Context['settings']; judge?: (body: unknown) => void } = {},
 ): Promise<z.infer<T>> {
   refuseKeyShape(req)
   refuseQuery(req)
-  return readBody(shape, await readAdmittedJson(ctx.access, req, res, settings))
+  const body = await readAdmittedJson(ctx.access, req, res, settings)
+  judge?.(body)
+  return readBody(shape, body)
 }
 
 /** Does the work of a POST once for each idempotency key, and responds with its result. */
