@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 
 /** Style of a button: the main action, a destructive one, or neither. */
-export type ButtonKind = 'primary' | 'plain' | 'danger' | 'quiet'
+export type ButtonKind = 'primary' | 'plain' | 'danger'
 
 interface ButtonProps {
   readonly kind?: ButtonKind

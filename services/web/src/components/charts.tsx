@@ -6,7 +6,7 @@ import { useMedia } from '../media.ts'
 export interface Share {
   readonly name: string
   readonly count: number
-  readonly tone: 'good' | 'warn' | 'bad' | 'none' | '1'
+  readonly tone: 'good' | 'warn' | 'bad' | 'none'
 }
 
 const WIDTH = 720

@@ -7,11 +7,9 @@ import { useAnnounce } from './announcer.tsx'
 export function CopyButton({
   text,
   name = 'Copy',
-  small = false,
 }: {
   readonly text: string
   readonly name?: string
-  readonly small?: boolean
 }): JSX.Element {
   const announce = useAnnounce()
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
@@ -22,9 +20,7 @@ export function CopyButton({
   }
   return (
     <span class="row">
-      <Button small={small} onClick={() => void copy()}>
-        {name}
-      </Button>
+      <Button onClick={() => void copy()}>{name}</Button>
       {state !== 'idle' && (
         <span class="small muted" aria-hidden="true">
           {state === 'done' ? 'On the clipboard' : 'Not copied: select the text instead'}

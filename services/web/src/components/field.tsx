@@ -34,7 +34,6 @@ interface FieldProps {
   readonly autocapitalize?: 'none'
   readonly required?: boolean
   readonly hint?: ComponentChildren
-  readonly fault?: string | null
   readonly min?: number
   readonly max?: number
   readonly minLength?: number
@@ -47,11 +46,10 @@ interface FieldProps {
   readonly takesFocus?: boolean
 }
 
-/** A text field of one line, with its label above and a hint or an error below. */
+/** A text field of one line, with its label above and a hint below. */
 export function Field({
   label,
   hint,
-  fault,
   onInput,
   list,
   takesFocus = false,
@@ -71,8 +69,7 @@ export function Field({
       ref={ref}
       class="input"
       type={isPassword && isShown ? 'text' : (input.type ?? 'text')}
-      aria-describedby={hint === undefined && fault == null ? undefined : `${id}-below`}
-      aria-invalid={fault == null ? undefined : true}
+      aria-describedby={hint === undefined ? undefined : `${id}-below`}
       list={list === undefined ? undefined : `${id}-list`}
       spellcheck={false}
       onInput={(event) => onInput(event.currentTarget.value)}
@@ -98,7 +95,7 @@ export function Field({
           ))}
         </datalist>
       )}
-      <Below id={id} hint={hint} fault={fault} />
+      <Hint id={id} hint={hint} />
     </div>
   )
 }
@@ -131,7 +128,7 @@ export function TextField({
         aria-describedby={hint === undefined ? undefined : `${id}-below`}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
-      <Below id={id} hint={hint} fault={null} />
+      <Hint id={id} hint={hint} />
     </div>
   )
 }
@@ -176,7 +173,7 @@ export function SelectField({
           </option>
         ))}
       </select>
-      <Below id={id} hint={hint} fault={null} />
+      <Hint id={id} hint={hint} />
     </div>
   )
 }
@@ -208,19 +205,17 @@ export function CheckField({
   )
 }
 
-function Below({
+function Hint({
   id,
   hint,
-  fault,
 }: {
   readonly id: string
   readonly hint?: ComponentChildren
-  readonly fault?: string | null | undefined
 }): JSX.Element | null {
-  if (fault == null && hint === undefined) return null
+  if (hint === undefined) return null
   return (
-    <div id={`${id}-below`} class={fault == null ? 'hint' : 'fault'}>
-      {fault ?? hint}
+    <div id={`${id}-below`} class="hint">
+      {hint}
     </div>
   )
 }

@@ -104,7 +104,7 @@ export function titleOf({ header, column }: PreviewColumn): string {
 
 function Values({ values }: { readonly values: readonly string[] }): JSX.Element {
   return (
-    <ul class="values">
+    <ul>
       {values.map((value, index) => (
         <li key={index}>
           <Foreign text={value} clip />

@@ -94,7 +94,7 @@ function Refused({ refused }: { readonly refused: readonly RefusedRows[] }): JSX
           {
             title: 'For example',
             cell: ({ examples }) => (
-              <ul class="values">
+              <ul>
                 {examples.map(({ row, cells }) => (
                   <li key={row}>
                     <span class="muted">Row {format.number(row)}: </span>
