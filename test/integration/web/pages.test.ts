@@ -115,6 +115,29 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(other.faults).toEqual([])
   })
 
+  test('text is as large as the browser is told to show it, and all of it is within a narrow window', async () => {
+    await using other = await openWindow(started.service.url, {
+      width: 360,
+      height: 740,
+      cookies: await window.context.cookies(),
+    })
+    const { page } = other
+    const cdp = await other.context.newCDPSession(page)
+    await cdp.send('Page.enable')
+    await cdp.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    const problems: string[] = []
+    for (const { path, heading } of pagesOf(filled)) {
+      await page.goto(path)
+      await settle(page, heading)
+      expect(await page.evaluate('getComputedStyle(document.body).fontSize')).toBe('30px')
+      const hidden = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (hidden > 0) problems.push(`${path} is wider than the window by ${hidden}`)
+    }
+    expect(problems).toEqual([])
+  })
+
   test('a link leads to the top of its page, which has the focus; going back, to where one was', async () => {
     await using wide = await openWindow(started.service.url, { width: 1_000, height: 400 })
     const { page } = wide

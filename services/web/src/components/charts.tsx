@@ -89,7 +89,7 @@ export function BarChart({
   /** Names of the series, if there are several. */
   readonly series?: readonly string[]
 }): JSX.Element {
-  const chart = CHARTS[useMedia('(width < 640px)') ? 'narrow' : 'wide']
+  const chart = CHARTS[useMedia('(width < 40em)') ? 'narrow' : 'wide']
   const top = niceTop(Math.max(1, ...bars.map(({ values }) => sumOf(values))))
   const high = chart.height - chart.bottom - chart.top
   const step = (chart.width - chart.left) / Math.max(1, bars.length)

@@ -52,7 +52,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
   // Row numbers behind which the pages begin, as far as one has gone.
   const [starts, setStarts] = useState<readonly number[]>([0])
   const [isWhole, setWhole] = useState(false)
-  const isNarrow = useMedia('(width < 640px)')
+  const isNarrow = useMedia('(width < 40em)')
   const after = starts.at(-1) ?? 0
   const isOver = batch.status === 'expired' || batch.status === 'failed'
   const rows = useQuery({
