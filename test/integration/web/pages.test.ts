@@ -138,6 +138,31 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(problems).toEqual([])
   })
 
+  test('on a phone the whole name of a batch can be read in the list, and each whole value of its rows', async () => {
+    await using other = await openWindow(started.service.url, { width: 360, height: 740 })
+    const { page } = other
+    const eve = await signUp(started.service, other.context.request, { email: 'long@people.test' })
+    const address = 'a.rather.long.name.of.a.person@a-rather-long-domain.example'
+    const name = 'Subscribers of the newsletter about plumb lines, spring.csv'
+    const id = await eve.upload({ fileName: name, text: `Email\n${address}\n` })
+    await eve.until(id, 'ready')
+    await eve.send('POST', `/v1/batches/${id}/start`)
+    await eve.until(id, 'completed')
+    for (const [path, heading, text] of [
+      ['/app/batches', 'Batches', name],
+      [`/app/batches/${id}`, name, address],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      const shown = page.getByRole('cell').getByText(text, { exact: true })
+      const hiddenPx = await shown.evaluate(
+        ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+          Math.max(scrollWidth - clientWidth, scrollHeight - clientHeight),
+      )
+      expect(hiddenPx).toBe(0)
+    }
+  })
+
   test('a link leads to the top of its page, which has the focus; going back, to where one was', async () => {
     await using wide = await openWindow(started.service.url, { width: 1_000, height: 400 })
     const { page } = wide
