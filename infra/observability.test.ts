@@ -14,6 +14,7 @@ import {
 } from '@plumbline/testkit/promtool'
 import { parse, stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
+import { readSource, sourceFiles } from './import-graph.ts'
 import { PROGRAMS } from './kubernetes/programs.ts'
 import { ROOT } from './run.ts'
 
@@ -64,6 +65,17 @@ test('the example of docs/observability.md scrapes every program, as the alerts 
   expect(scraped.toSorted()).toEqual(PROGRAMS.map(({ name }) => name).toSorted())
 })
 
+test('docs/observability.md lists every metric of the sources, and no other', () => {
+  const page = readFileSync(join(ROOT, 'docs/observability.md'), 'utf8')
+  const [, section = ''] = /^## Metrics\n(.*?)^## /ms.exec(page) ?? []
+  const rows = section.split('\n').map((line) => /^\| (`[^|]+`) \|/.exec(line)?.[1] ?? '')
+  const listed = rows.flatMap((cell) => [...cell.matchAll(/`([a-z_]+)/g)].map(([, name]) => name))
+  const made = sourceFiles()
+    .filter((file) => /^(?:packages|services)\//.test(file) && !file.endsWith('.test.ts'))
+    .flatMap((file) => [...readSource(file).matchAll(METRIC)].map(([, name]) => name))
+  expect(listed.toSorted()).toEqual([...new Set(made)].toSorted())
+})
+
 test('the names of metrics in a query are found, and nothing else is', () => {
   const query = `sum by (check, provider) (rate(outcomes_total{reason=~"blocked|x"}[30m]))
     / on (check) group_left sum by (check) (a_seconds_bucket) > 0.25 and max without (b) (c) unless d`
@@ -74,6 +86,10 @@ test('the names of metrics in a query are found, and nothing else is', () => {
     'd',
   ])
 })
+
+/** Where a source makes a metric: its name is the first argument, and its description the second. */
+const METRIC =
+  /\b(?:counter|histogram|observed|observe|gauge|byCheck)\(\s*'([a-z]+(?:_[a-z]+)*)',\s*'/g
 
 /** The error output of promtool; empty if there is no error. */
 function promtool(...args: readonly string[]): string {
