@@ -17,7 +17,7 @@ export const known = z
   .regex(/^[1-9]\d{0,2}d$/, daysWanted)
   .refine((text) => daysOf(text) <= KNOWN.maxDays, daysWanted)
   .meta({
-    description: `Rows of an export of ${Object.values(VENDORS).join(', ')} with a definite verdict that is no older are not asked, but for ${KNOWN.askedRows}.`,
+    description: `Rows of an export of ${Object.values(VENDORS).join(', ')} with a definite verdict that is no older are not checked, but for ${KNOWN.askedRows}.`,
     examples: ['30d'],
   })
 

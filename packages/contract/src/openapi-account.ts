@@ -52,12 +52,16 @@ function usage(): Part {
     summary: 'Operations and credits by day, product and source',
     description: `Days are those of the time zone of the account; at most ${USAGE_DAYS_MAX} at once.`,
     parameters: [
-      query('from', { type: 'string', format: 'date', description: '29 days before `to`.' }),
-      query('to', { type: 'string', format: 'date', description: 'Counted in; today.' }),
+      query('from', {
+        type: 'string',
+        format: 'date',
+        description: 'By default 29 days before `to`.',
+      }),
+      query('to', { type: 'string', format: 'date', description: 'Included; by default today.' }),
       query('by', {
         type: 'string',
         default: 'day',
-        description: `Parted by commas: ${USAGE_PARTS.join(', ')}.`,
+        description: `Separated by commas: ${USAGE_PARTS.join(', ')}.`,
       }),
       FORMAT,
     ],

@@ -36,7 +36,7 @@ export function batchPaths(): Part {
           query('cursor', { type: 'string' }),
           query('status', {
             type: 'string',
-            description: `States, parted by commas: ${BATCH_STATES.join(', ')}.`,
+            description: `States, separated by commas: ${BATCH_STATES.join(', ')}.`,
           }),
           query('search', {
             type: 'string',
@@ -142,10 +142,10 @@ function known(parameters: readonly Part[]): Part {
     tags,
     operationId: 'readKnown',
     summary: 'Where the verdicts of another service differ from what was found',
-    description: `Of a batch that goes by such verdicts (\`known\`): up to ${KNOWN.askedRows} rows with one are asked all the same.`,
+    description: `Of a batch that accepts such verdicts (\`known\`): up to ${KNOWN.askedRows} rows with one are checked all the same.`,
     parameters,
     responses: {
-      200: answer('The rows that were asked, and how they compare.', 'BatchKnown'),
+      200: answer('The rows that were checked, and how they compare.', 'BatchKnown'),
       ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
     },
   }
@@ -156,7 +156,7 @@ function sample(parameters: readonly Part[]): Part {
     get: {
       tags,
       operationId: 'readSample',
-      summary: 'The sample of a batch, as far as it is',
+      summary: 'The sample of a batch, and what is known of it so far',
       parameters,
       responses: {
         200: answer('The sample.', 'BatchSample'),
@@ -207,14 +207,10 @@ function movePaths(parameters: readonly Part[]): Part {
     ),
     '/v1/batches/{id}/pause': move(
       'pauseBatch',
-      `Put a running batch to rest: nothing new is asked, its hold stays, and it goes on by itself after ${PAUSED_DAYS} days`,
+      `Pause a running batch: no new lookup is begun, its hold stays, and it resumes by itself after ${PAUSED_DAYS} days`,
       'The batch, paused.',
     ),
-    '/v1/batches/{id}/resume': move(
-      'resumeBatch',
-      'Let a paused batch go on',
-      'The batch, running.',
-    ),
+    '/v1/batches/{id}/resume': move('resumeBatch', 'Resume a paused batch', 'The batch, running.'),
   }
 }
 

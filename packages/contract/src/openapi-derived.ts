@@ -27,7 +27,7 @@ export function derivedPaths(parameters: readonly Part[]): Part {
     '/v1/batches/{id}/recheck': posted(
       'recheckBatch',
       [
-        'Ask some rows of a batch again, as a new batch',
+        'Check some rows of a batch again, as a new batch',
         'Rows that have any of `only` (verdicts, advices, reasons, row statuses), and those that were answered more than `older_than_days` ago. Charged like any batch.',
       ],
       'BatchRecheck',
@@ -37,7 +37,7 @@ export function derivedPaths(parameters: readonly Part[]): Part {
       'rescoreBatch',
       [
         'Score the outcomes of a batch by other weights, as a new batch',
-        'Nobody is asked and nothing is charged. Without `weights` by those in use now.',
+        'Nothing is queried or charged. Without `weights` by those in use now.',
       ],
       'BatchRescore',
       refusals([...POSTING, 'not_found', 'payload_too_large', 'unsupported_media_type']),

@@ -51,8 +51,8 @@ function erase(): Part {
   return {
     tags,
     operationId: 'erase',
-    summary: 'Erase values from all that is kept of the account',
-    description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are blanked in batches, results, kept answers, remembered facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases what test keys have asked; of those who are signed in, owners alone erase.`,
+    summary: 'Erase values from all that is stored for the account',
+    description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are removed from batches, results, stored responses, cached facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases data of test keys only; of signed-in users, only owners can erase.`,
     parameters: [ref('parameters', 'IdempotencyKey')],
     requestBody: jsonBody('EraseRequest'),
     responses: {
@@ -66,9 +66,9 @@ function exportAll(): Part {
   return {
     tags,
     operationId: 'exportAccount',
-    summary: 'All that is kept of the account, as a ZIP file',
+    summary: 'All that is stored for the account, as a ZIP file',
     description:
-      'JSON and NDJSON files in one archive: the account, its people, keys, ledger, webhooks and their messages, erasures, and of each batch what it is, its upload and its rows with their results. Secrets are not in it. A test key is given what test keys have asked.',
+      'JSON and NDJSON files in one archive: the account, its people, keys, ledger, webhooks and their messages, erasures, and of each batch what it is, its upload and its rows with their results. Secrets are not in it. A test key gets data of test keys only.',
     responses: {
       200: {
         description: 'The archive, written as it is read.',

@@ -83,7 +83,7 @@ export const PARAMETERS: Part = {
     name: 'Prefer',
     in: 'header',
     description:
-      '`respond-async` (RFC 7240): answers 202 at once, and the lookup is worked on with the patience of a batch.',
+      '`respond-async` (RFC 7240): answers 202 at once; the result is available later at `Location`, which suits mail hosts that greylist.',
     schema: { type: 'string' },
   },
   WebhookId: idInPath('id', 'whk'),
@@ -93,7 +93,7 @@ export const PARAMETERS: Part = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left. An account may have a large number of keys a day for calls that cost nothing; beyond it a new one is 429.',
+      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left. The keys of calls that cost nothing are limited by day; beyond it a new one is 429.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 }

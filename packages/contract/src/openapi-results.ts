@@ -28,12 +28,12 @@ export function results(parameters: readonly Part[]): Part {
       formatParameter(RESULT_FORMATS),
       query('only', {
         type: 'string',
-        description: `Parted by commas; a row of any of them is shown: ${FILTERS}. Verdicts are those that the batch counts: email statuses, for fraud-signals risk levels, none for phone, ip and domain.`,
+        description: `Separated by commas; a row of any of them is shown: ${FILTERS}. Verdicts are those that the batch counts: email statuses, for fraud-signals risk levels, none for phone, ip and domain.`,
       }),
       query('columns', {
         type: 'string',
         description:
-          'Columns of a table in their order, parted by commas, with a comma in quotes: names as in the full file, 0-based numbers of your own, `input` for all of yours, `result` for all of ours.',
+          'Columns of a table in their order, separated by commas; a name with a comma is quoted: names as in the full file, 0-based numbers of your own, `input` for all of yours, `result` for all of ours.',
       }),
       query('after', {
         type: 'integer',

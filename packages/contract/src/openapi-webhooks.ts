@@ -99,7 +99,7 @@ function create(once: Part): Part {
   return {
     tags,
     operationId: 'createWebhook',
-    summary: 'Be told of events at an address',
+    summary: 'Create an endpoint, which receives events',
     description:
       'Messages follow Standard Webhooks 1.0: headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, body `{type, timestamp, data}`, where `data` is what a GET of the object gives. A message may come more than once, and messages may come out of order. Nothing is sent at creation.',
     parameters: [once],

@@ -42,8 +42,8 @@ export function openApiDocument(testKeys: string): Part {
     tags: [
       { name: 'lookups', description: 'One record, answered at once.' },
       { name: 'batches', description: 'Files or records, processed in the background.' },
-      { name: 'webhooks', description: 'Being called when something happens.' },
-      { name: 'privacy', description: 'What is kept: all of it, or none of a value.' },
+      { name: 'webhooks', description: 'Messages to your endpoints when something happens.' },
+      { name: 'privacy', description: 'Exporting all that is stored, erasing values from it.' },
       { name: 'account', description: 'Plan, credits and limits.' },
       { name: 'service', description: 'State and description of the service itself.' },
       // After the tags that have paths: a reader from the top finds first call and paths first.
@@ -85,7 +85,7 @@ const DESCRIPTION = [
   ].join('\n'),
   'Errors are `{"error", "message"}` and nothing else, and the message says what to do. A path that is not here answers 404, another method 405.',
   '`"explain": true` in the body of a lookup adds how each part of the answer is known. An `Idempotency-Key` makes a call that is sent twice count once. `X-Credits-Remaining` tells what is left.',
-  'A test key answers from fixed values and costs nothing; they stand behind the paths.',
+  'A test key answers from fixed values and costs nothing; they are listed after the paths.',
 ].join('\n\n')
 
 function lookUp(product: Product): Part {

@@ -72,7 +72,7 @@ export const ACCOUNT_STATES = ['active', 'suspended', 'closed'] as const
 /** State of an account. */
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
-const priceUsd = z.number().min(0).nullable().meta({ description: 'Unset where one has to ask.' })
+const priceUsd = z.number().min(0).nullable().meta({ description: 'Null where one has to ask.' })
 
 /** Response of `GET /v1/plans`: the offered plans and packs, and the contact for them. */
 export const offersView = z.strictObject({

@@ -74,7 +74,8 @@ export const webhookView = z.strictObject({
   /** When and why it was disabled; null while it is enabled. */
   disabled_at: z.iso.datetime().nullable(),
   disabled_reason: z.enum(['gone', 'failing', 'by_request']).nullable().meta({
-    description: '`gone`: it answered 410. `failing`: nothing arrived for five days.',
+    description:
+      '`gone`: it answered 410. `failing`: nothing arrived for days, five unless the operator says otherwise.',
   }),
   /** Since when every delivery has failed; null if the last one succeeded. */
   failing_since: z.iso.datetime().nullable(),
