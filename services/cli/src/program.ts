@@ -103,7 +103,7 @@ function createProgram(shell: Shell): Command {
   addLedger(program, shell)
   const batch = program
     .command('batch')
-    .description('files of many records, worked through in the background')
+    .description('files of many records, processed in the background')
   for (const add of [
     addBatchRun,
     addBatchList,
@@ -120,10 +120,7 @@ function createProgram(shell: Shell): Command {
   ]) {
     add(batch, shell)
   }
-  addWebhookCommands(
-    program.command('webhook').description('endpoints that are told what happens'),
-    shell,
-  )
+  addWebhookCommands(program.command('webhook').description('endpoints that receive events'), shell)
   addScore(program, shell)
   addErase(program, shell)
   addErasureList(program.command('erasure').description('receipts of erasures'), shell)

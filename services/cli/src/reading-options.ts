@@ -27,7 +27,7 @@ export function addReadingOptions(command: Command): Command {
     .option('--entry <name>', 'file to read of a zip that holds several')
     .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
     .addOption(delimiterOption('what separates the cells of a text file'))
-    .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
+    .option('--known <days>', 'accept verdicts of another service that are no older, such as 30d')
     .option('--known-at <day>', 'day of those verdicts where the file has none')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
 }

@@ -23,12 +23,12 @@ const MOVES: readonly Move[] = [
   {
     name: 'pause',
     description:
-      'put a running batch to rest; its credits stay held, and it goes on by itself after 7 days',
+      'pause a running batch; its credits stay held, and it resumes by itself after 7 days',
     ask: (id) => (client, call) => client.batches.pause(id, call),
   },
   {
     name: 'resume',
-    description: 'let a paused batch go on',
+    description: 'resume a paused batch',
     ask: (id) => (client, call) => client.batches.resume(id, call),
   },
   {

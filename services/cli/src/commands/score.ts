@@ -19,7 +19,9 @@ interface Options {
 export function addScore(parent: Command, shell: Shell): void {
   parent
     .command('score')
-    .description('count what own weights would change in a batch that has ended; nothing is asked')
+    .description(
+      'count what own weights would change in a batch that has ended; nothing is queried',
+    )
     .argument('<id>', 'batch')
     .requiredOption('--weights <file>', 'rows that differ from the packaged weights, as JSON')
     .option('--keep', 'keep them, so that `batch rescore` can name their version', false)
