@@ -72,7 +72,7 @@ function observeQueues(ctx: Context): void {
   )
   ctx.metrics.observed(
     'reconciler_healed',
-    'What should not be and was put right, ever; anything here wants an explanation.',
+    'Repairs of inconsistent state, ever; each should have an explanation.',
     ['kind'],
     async () =>
       (await readRepairs(ctx.db)).map(({ kind, count }) => ({ labels: { kind }, value: count })),
@@ -195,7 +195,7 @@ function observeWorkers(ctx: Context): void {
   })
   ctx.metrics.observed(
     'worker_health',
-    'What workers lean on: 1 well, 0.5 less than it could be, 0 failed; what is off is left out.',
+    'Dependencies of workers: 1 works, 0.5 degraded, 0 failed; what is off is left out.',
     ['worker', 'kind', 'name'],
     async () => {
       const workers = await readWorkers(ctx.db)
