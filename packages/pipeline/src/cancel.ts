@@ -1,5 +1,6 @@
 import type { BatchFault, BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
+import type { StageFence } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import { lockBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { release } from '@plumbline/metering/hold'
@@ -55,13 +56,12 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
  * Ends a batch as failed with a public reason, releases its hold, and erases its file and the rows
  * that were read, which have no further use.
  *
- * @param lease the fencing number that the batch must still have
+ * @param stage its fencing number, which the batch must still have
  */
 export async function failBatch(
   pipeline: Pipeline,
-  id: string,
+  { batchId: id, lease }: StageFence,
   error: BatchFault,
-  lease: number,
 ): Promise<void> {
   const failed = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)

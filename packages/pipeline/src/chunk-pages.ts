@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { firstOpenChunk, readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
 import type { Pipeline } from './pipeline.ts'
+import type { LeasedStage } from './stage-lease.ts'
 
 /** Chunks read at a time, while the page before is being written. */
 const PAGE_CHUNKS = 8
@@ -42,7 +43,7 @@ export class Stalled extends Error {}
  */
 export async function* pagesAsSettled(
   pipeline: Pick<Pipeline, 'db'>,
-  stage: { readonly batchId: string; readonly lease: number; readonly signal: AbortSignal },
+  stage: LeasedStage,
   times: { readonly pollMs: number; readonly longestMs: number },
 ): AsyncGenerator<readonly StoredChunk[], void, undefined> {
   let no = 0

@@ -68,7 +68,8 @@ test('credits that a failed batch returns are counted once', async () => {
   expect(counted()).toEqual(['email charged 2'])
   const { rows } = await pipeline.db.pool.query<{ lease: number }>('select lease from batches')
   const fault = { error: 'Internal Server Error', message: 'It cannot be read.' }
-  for (const { lease } of [...rows, ...rows]) await failBatch(pipeline, id, fault, lease)
+  for (const { lease } of [...rows, ...rows])
+    await failBatch(pipeline, { batchId: id, lease }, fault)
   expect(counted()).toEqual(['email released 1'])
 })
 

@@ -8,6 +8,7 @@ import {
   sumsOfBatch,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import type { StageFence } from '@plumbline/db/batches/stages'
 import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
 import type { NewFile } from '@plumbline/storage/storage'
@@ -32,7 +33,7 @@ import { readBatchFile } from './read-batch-file.ts'
  */
 export async function runFinish(
   pipeline: Pipeline,
-  job: { batchId: string; lease: number },
+  job: StageFence,
   signal: AbortSignal,
 ): Promise<void> {
   await runStage(pipeline, job, signal, async (stage) => {
@@ -57,9 +58,9 @@ export async function finish(
   let batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
   if (!batch.read_whole) {
-    if (await failAfterAttempts(pipeline, batch, lease)) return
+    if (await failAfterAttempts(pipeline, stage, batch)) return
     // Canceled while it was read: the result still has every record.
-    const read = await readBatchFile(pipeline, batch, lease, signal)
+    const read = await readBatchFile(pipeline, stage, batch)
     if (read !== 'read') return
     batch = await readBatch(pipeline.db, batchId)
     if (batch === undefined) return

@@ -1,4 +1,4 @@
-import { abandonStage, isLongStage } from '@plumbline/db/batches/stages'
+import { abandonStage, isLongStage, type StageFence } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 
 /**
@@ -7,10 +7,7 @@ import type { Db } from '@plumbline/db/database'
 export const LONG_STAGES = 2
 
 /** Runs the stage of a job if the worker has a free slot for it, else releases its lease. */
-export type LongStageLimit = (
-  job: { readonly batchId: string; readonly lease: number },
-  run: () => Promise<void>,
-) => Promise<void>
+export type LongStageLimit = (job: StageFence, run: () => Promise<void>) => Promise<void>
 
 /**
  * Keeps slots of a worker free for short stages, so that ten rows do not wait until files of

@@ -23,6 +23,7 @@ import { readRows, type FileSummary } from '@plumbline/intake/read-rows'
 import type { Pipeline } from './pipeline.ts'
 import { writeRecheck, type CopiedRows } from './recheck.ts'
 import { copyOutcomes } from './rescore.ts'
+import type { LeasedStage } from './stage-lease.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 import { shownSheets } from './view.ts'
 
@@ -42,15 +43,14 @@ const CHUNK_CHARS = 1_048_576
  */
 export async function readBatchFile(
   pipeline: Pipeline,
+  stage: LeasedStage,
   batch: BatchRow,
-  lease: number,
-  signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
   const { rescore } = batch.requested
-  if (rescore !== undefined) return await copyOutcomes(pipeline, batch, rescore, lease, signal)
-  await eraseLeftovers(pipeline.db, { batchId: batch.id, lease })
+  if (rescore !== undefined) return await copyOutcomes(pipeline, stage, batch, rescore)
+  await eraseLeftovers(pipeline.db, stage)
   const own = await readLimits(pipeline.db, batch.account_id)
-  const source = await openSource(pipeline, batch, lease, signal)
+  const source = await openSource(pipeline, stage, batch)
   if (source === undefined) return 'failed'
   try {
     const options = {
@@ -67,13 +67,12 @@ export async function readBatchFile(
       }),
       ...batch.requested,
     }
-    const file = await openBatchFile(options, signal)
-    const stage = { batchId: batch.id, lease }
+    const file = await openBatchFile(options, stage.signal)
     await storePreviewHead(pipeline.db, stage, previewHead(file, file.mapping))
-    return await storeChunks(pipeline, batch, file, lease, signal)
+    return await storeChunks(pipeline, stage, batch, file)
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error
-    await endUnread(pipeline, batch, lease, error)
+    await endUnread(pipeline, stage, batch, error)
     return 'failed'
   } finally {
     await source.release()
@@ -98,17 +97,16 @@ type Source = Awaited<ReturnType<Pipeline['storage']['local']>> & Partial<Copied
 /** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
 async function openSource(
   pipeline: Pipeline,
+  stage: LeasedStage,
   batch: BatchRow,
-  lease: number,
-  signal: AbortSignal,
 ): Promise<Source | undefined> {
   const { recheck } = batch.requested
   if (recheck === undefined) return await pipeline.storage.local(batch.source_key)
   try {
-    return await writeRecheck(pipeline, batch, recheck, signal)
+    return await writeRecheck(pipeline, batch, recheck, stage.signal)
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error
-    await endUnread(pipeline, batch, lease, error)
+    await endUnread(pipeline, stage, batch, error)
     return undefined
   }
 }
@@ -119,8 +117,8 @@ async function openSource(
  */
 async function endUnread(
   pipeline: Pipeline,
+  stage: LeasedStage,
   batch: BatchRow,
-  lease: number,
   error: IntakeError,
 ): Promise<void> {
   const shown: BatchFault = {
@@ -133,26 +131,23 @@ async function endUnread(
   const canMend =
     error instanceof MappingFault || error instanceof EntryFault || batch.ats.ready !== undefined
   if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {
-    await failBatch(pipeline, batch.id, shown, lease)
+    await failBatch(pipeline, stage, shown)
     return
   }
-  const stage = { batchId: batch.id, lease }
   if (error instanceof MappingFault) {
     await storePreviewHead(pipeline.db, stage, previewHead(error.sketch, {}))
   }
   await pipeline.db.kysely.transaction().execute(async (tx) => {
-    await moveBatch(tx, batch.id, 'ready', { error: JSON.stringify(shown) }, lease)
+    await moveBatch(tx, batch.id, 'ready', { error: JSON.stringify(shown) }, stage.lease)
   })
 }
 
 async function storeChunks(
   pipeline: Pipeline,
+  stage: LeasedStage,
   batch: BatchRow,
   file: BatchFile,
-  lease: number,
-  signal: AbortSignal,
 ): Promise<'read' | 'lost'> {
-  const stage = { batchId: batch.id, lease }
   const claimed = countClaimedRows()
   let estimate = 0
   let no = 0
@@ -183,8 +178,8 @@ async function storeChunks(
     inserting.catch(() => {})
     return true
   }
-  const rows = readRows(file, signal)
-  const unpaid = countUnpaidRows(pipeline, batch, lease)
+  const rows = readRows(file, stage.signal)
+  const unpaid = countUnpaidRows(pipeline, stage, batch.mode)
   const tally = createRowTally()
   for await (const block of rows) {
     for (const row of block) {
@@ -205,20 +200,19 @@ async function storeChunks(
   if (!(await flush()) || !(await inserting)) return 'lost'
   const found = {
     ...rows.summary(),
-    lease,
     estimate,
     preview: tally.counts(),
     claims: claimed.counts,
   }
-  return await storeSummary(pipeline, batch, file, found)
+  return await storeSummary(pipeline, stage, batch, file, found)
 }
 
 async function storeSummary(
   pipeline: Pipeline,
+  stage: LeasedStage,
   batch: BatchRow,
   file: BatchFile,
   found: FileSummary & {
-    lease: number
     estimate: number
     preview: PreviewCounts
     /** Known rows of each chunk, whose verdicts come from another service. */
@@ -228,7 +222,7 @@ async function storeSummary(
   const { counts, header } = found
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, batch.id)
-    if (row === undefined || row.lease !== found.lease) return 'lost'
+    if (row === undefined || row.lease !== stage.lease) return 'lost'
     const stored = await countRows(tx, batch.id)
     if (stored !== counts.total) {
       throw new Error(`batch ${batch.id}: ${stored} rows are stored of ${counts.total} read`)
@@ -258,7 +252,7 @@ async function storeSummary(
       known: knownOf(batch, file, asked),
       credits_estimate: batch.mode === 'test' ? 0 : estimate,
     })
-    await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.preview)
+    await storePreviewCounts(tx, stage, found.preview)
     if (counts.duplicate > 0) await storeDuplicatedRows(tx, batch.id, found.duplicated)
     return 'read'
   })

@@ -248,7 +248,7 @@ async function endWithoutFile(pipeline: Pipeline, id: string): Promise<boolean> 
   if (batch === undefined || batch.read_whole) return false
   if (!INTAKE_STATES.some((state) => state === batch.status)) return false
   const shown = { error: PROBLEMS.internal.error, message: FILE_LOST }
-  await failBatch(pipeline, id, shown, batch.lease)
+  await failBatch(pipeline, { batchId: id, lease: batch.lease }, shown)
   return (await readBatch(pipeline.db, id))?.status === 'failed'
 }
 

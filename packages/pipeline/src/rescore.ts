@@ -23,6 +23,7 @@ import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf, verdictCounts } from './record.ts'
 import { hasResults } from './result-rows.ts'
+import type { LeasedStage } from './stage-lease.ts'
 import { submitDerived } from './submit.ts'
 
 /** Products whose results have no score. */
@@ -80,21 +81,19 @@ export async function rescoreBatch(
  */
 export async function copyOutcomes(
   pipeline: Pipeline,
-  batch: BatchRow,
+  stage: LeasedStage,
+  { product }: BatchRow,
   { of, weights }: RescoreRequest,
-  lease: number,
-  signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
-  const stage = { batchId: batch.id, lease }
   await eraseLeftovers(pipeline.db, stage)
   const other = await readBatch(pipeline.db, of)
   const scorer = await pipeline.scorers.of(weights)
   let rows = 0
   if (other?.status === 'completed' || other?.status === 'canceled') {
     for await (const page of pagesOfChunks(pipeline, of)) {
-      signal.throwIfAborted()
+      stage.signal.throwIfAborted()
       const nos = page.map(({ no }) => no)
-      const verdicts = page.map((chunk) => verdictsOf(batch.product, chunk, scorer))
+      const verdicts = page.map((chunk) => verdictsOf(product, chunk, scorer))
       if (!(await copyChunks(pipeline.db, stage, { of, nos, verdicts }))) break
       for (const { rowCount } of page) rows += rowCount
     }
@@ -102,10 +101,10 @@ export async function copyOutcomes(
   if (other !== undefined && rows === other.rows_total) {
     return await storeCounts(pipeline, stage, other, weights)
   }
-  const still = await readBatch(pipeline.db, batch.id)
-  if (still?.lease !== lease) return 'lost'
+  const still = await readBatch(pipeline.db, stage.batchId)
+  if (still?.lease !== stage.lease) return 'lost'
   const message = 'The batch whose outcomes were to be scored again is erased.'
-  await failBatch(pipeline, batch.id, { error: PROBLEMS.conflict.error, message }, lease)
+  await failBatch(pipeline, stage, { error: PROBLEMS.conflict.error, message })
   return 'failed'
 }
 
@@ -116,7 +115,7 @@ function verdictsOf(product: Product, chunk: StoredChunk, scorer: Scorer): reado
 
 async function storeCounts(
   { db }: Pipeline,
-  stage: { readonly batchId: string; readonly lease: number },
+  stage: LeasedStage,
   other: BatchRow,
   weights: string,
 ): Promise<'read' | 'lost'> {

@@ -283,7 +283,11 @@ test('a batch that failed after it was read gives no file of refused rows, which
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\nada@example.com\n')
   const row = await readBatch(pipeline.db, id)
-  await failBatch(pipeline, id, { error: 'Internal Server Error', message: 'x' }, row?.lease ?? 0)
+  await failBatch(
+    pipeline,
+    { batchId: id, lease: row?.lease ?? 0 },
+    { error: 'Internal Server Error', message: 'x' },
+  )
   for (const refused of [true, false]) {
     const request = { format: 'csv', only: [], raw: false, after: 0, refused } as const
     await expect(openResults(pipeline, owner, id, request)).rejects.toMatchObject({

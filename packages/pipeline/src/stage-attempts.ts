@@ -1,5 +1,6 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
+import type { StageFence } from '@plumbline/db/batches/stages'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -15,11 +16,11 @@ const READ_FAILED =
 /** Ends a batch as failed if all attempts at its stage have failed; returns whether it did. */
 export async function failAfterAttempts(
   pipeline: Pipeline,
+  stage: StageFence,
   batch: BatchRow,
-  lease: number,
 ): Promise<boolean> {
   if (batch.stage_attempts <= MAX_ATTEMPTS) return false
   const error = { error: PROBLEMS.internal.error, message: READ_FAILED }
-  await failBatch(pipeline, batch.id, error, lease)
+  await failBatch(pipeline, stage, error)
   return true
 }

@@ -1,15 +1,18 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import { claimStage, renewStage, returnStage, yieldStage } from '@plumbline/db/batches/stages'
+import {
+  claimStage,
+  renewStage,
+  returnStage,
+  yieldStage,
+  type StageFence,
+} from '@plumbline/db/batches/stages'
 import type { Pipeline } from './pipeline.ts'
 
 /** Delay of a stage after its first failures, as a share of its lease: 2 s of 30. */
 const REST_SHARE = 1 / 15
 
 /** A stage whose lease this worker holds. */
-export interface LeasedStage {
-  readonly batchId: string
-  /** The fencing number that all its writes carry. */
-  readonly lease: number
+export interface LeasedStage extends StageFence {
   /** Aborts when the worker stops, and when another worker may have the stage. */
   readonly signal: AbortSignal
 }
@@ -22,7 +25,7 @@ export interface LeasedStage {
  */
 export async function runStage(
   pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
-  job: { batchId: string; lease: number },
+  job: StageFence,
   stopping: AbortSignal,
   run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {
@@ -34,7 +37,7 @@ export async function runStage(
 /** Runs a stage that is already claimed, as `runStage` does. */
 export async function runClaimedStage(
   { db, limits, log }: Pick<Pipeline, 'db' | 'limits' | 'log'>,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   stopping: AbortSignal,
   run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {

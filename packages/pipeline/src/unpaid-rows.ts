@@ -1,6 +1,7 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import { Problem } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
+import type { StageFence } from '@plumbline/db/batches/stages'
 import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
 import type { Tx } from '@plumbline/db/database'
 import { IntakeError } from '@plumbline/intake/intake-error'
@@ -28,20 +29,20 @@ export interface UnpaidRows {
  */
 export function countUnpaidRows(
   { db, limits }: Pick<Pipeline, 'db' | 'limits'>,
-  batch: Pick<BatchRow, 'id' | 'mode'>,
-  lease: number,
+  stage: StageFence,
+  mode: BatchRow['mode'],
 ): UnpaidRows {
   const mostPerDay = limits.unpaidRowsPerDay
   let count = 0
   let stored = 0
   return {
     add: (kind) => {
-      if (batch.mode === 'test' || kind !== 'billable') count += 1
+      if (mode === 'test' || kind !== 'billable') count += 1
     },
     store: async (least = STEP_ROWS) => {
       if (count - stored < least) return true
       stored = count
-      switch (await takeUnpaidRows(db, { batchId: batch.id, lease }, { count, mostPerDay })) {
+      switch (await takeUnpaidRows(db, stage, { count, mostPerDay })) {
         case 'taken':
           return true
         case 'lost':

@@ -2,6 +2,7 @@ import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
+import type { StageFence } from './stages.ts'
 
 /** A chunk to store. */
 export interface NewChunk {
@@ -21,7 +22,7 @@ export interface NewChunk {
  */
 export async function insertChunks(
   db: Db,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   chunks: readonly NewChunk[],
 ): Promise<boolean> {
   const { rowCount } = await db.pool.query({
@@ -126,7 +127,7 @@ export async function readChunks(
  */
 export async function firstOpenChunk(
   db: Db,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   fromNo: number,
 ): Promise<number | 'none' | 'lost'> {
   const { rows } = await db.pool.query<{ no: number | null }>({

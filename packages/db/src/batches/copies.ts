@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db } from '../database.ts'
+import type { StageFence } from './stages.ts'
 
 /** Chunks of a batch that another batch copies. */
 export interface CopiedChunks {
@@ -18,7 +19,7 @@ export interface CopiedChunks {
  */
 export async function copyChunks(
   db: Db,
-  stage: { readonly batchId: string; readonly lease: number },
+  stage: StageFence,
   { of, nos, verdicts }: CopiedChunks,
 ): Promise<boolean> {
   const counted = nos.map((no, at) => ({ no, verdicts: verdicts[at] ?? [] }))

@@ -4,6 +4,7 @@ import { deleteGroupAnswers } from './pace.ts'
 import { deletePreview } from './previews.ts'
 import { RETAINED_STATES, sqlStates } from './states.ts'
 import { lockBatch, type BatchRow } from './rows.ts'
+import type { StageFence } from './stages.ts'
 
 /** Maximum number of rows that one statement deletes: about a second on a slow disk. */
 const TASKS_A_STEP = 2_000
@@ -64,10 +65,7 @@ async function isErasing(db: Db, batchId: string): Promise<boolean> {
 /**
  * Erases what an earlier attempt at a stage stored, in bounded steps; stops if the stage is lost.
  */
-export async function eraseLeftovers(
-  db: Db,
-  stage: { batchId: string; lease: number },
-): Promise<void> {
+export async function eraseLeftovers(db: Db, stage: StageFence): Promise<void> {
   while (await eraseRows(db, stage.batchId, stage.lease)) {
     // Each statement is a transaction of its own.
   }

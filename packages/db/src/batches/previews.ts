@@ -2,6 +2,7 @@ import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-previ
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
+import type { StageFence } from './stages.ts'
 
 /** The stored preview of a batch; `counts` is null until every row was read. */
 export interface StoredPreview {
@@ -15,7 +16,7 @@ export interface StoredPreview {
  */
 export async function storePreviewHead(
   db: Db,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   head: PreviewHead,
 ): Promise<void> {
   await sql`
@@ -30,7 +31,7 @@ export async function storePreviewHead(
 /** Stores the counts of all rows, under the batch's lock. */
 export async function storePreviewCounts(
   tx: Tx,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   counts: PreviewCounts,
 ): Promise<void> {
   await tx

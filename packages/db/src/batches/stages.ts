@@ -4,11 +4,15 @@ import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
 import { sqlStates, STAGE_STATES } from './states.ts'
 
-/** A stage to work on: reading the rows, or writing the result. */
-export interface Stage {
+/** A leased or claimed stage of a batch, by the fencing number that its writes must carry. */
+export interface StageFence {
   readonly batchId: string
-  readonly stage: 'intake' | 'finish'
   readonly lease: number
+}
+
+/** A stage to work on: reading the rows, or writing the result. */
+export interface Stage extends StageFence {
+  readonly stage: 'intake' | 'finish'
 }
 
 /** SQL: whether a batch has a stage; its states as literals, for which there is an index. */
@@ -218,7 +222,7 @@ export async function hasLongStage(db: Db | Tx, accountId: string): Promise<bool
  */
 export async function claimStage(
   db: Db | Tx,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   leaseMs: number,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ lease: number }>`
@@ -239,7 +243,7 @@ export async function claimRunning(
   db: Db | Tx,
   leastRows: number,
   leaseMs: number,
-): Promise<{ batchId: string; lease: number } | undefined> {
+): Promise<StageFence | undefined> {
   const { rows } = await sql<{ id: string; lease: number }>`
     update batches
     set lease = lease + 1, stage_attempts = 1,
@@ -258,10 +262,7 @@ export async function claimRunning(
 }
 
 /** Ends the lease of a stage, so that it is leased again in its turn; an attempt stays counted. */
-export async function abandonStage(
-  db: Db | Tx,
-  stage: { batchId: string; lease: number },
-): Promise<void> {
+export async function abandonStage(db: Db | Tx, stage: StageFence): Promise<void> {
   await sql`
     update batches set lease_until = null where id = ${stage.batchId} and lease = ${stage.lease}
   `.execute(queriesOf(db))
@@ -274,7 +275,7 @@ export async function abandonStage(
  */
 export async function postponeCanceled(
   db: Db | Tx,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },
 ): Promise<void> {
   await sql`
@@ -308,11 +309,7 @@ export async function restartIntake(
  * not cost a whole lease. From the third attempt on the stage is delayed as after a worker that
  * died.
  */
-export async function yieldStage(
-  db: Db | Tx,
-  stage: { batchId: string; lease: number },
-  delayMs: number,
-): Promise<void> {
+export async function yieldStage(db: Db | Tx, stage: StageFence, delayMs: number): Promise<void> {
   await sql`
     update batches
     set lease_until = least(lease_until, clock_timestamp() + ${delayMs} * interval '1 ms')
@@ -324,7 +321,7 @@ export async function yieldStage(
 /** Extends a stage's lease; false if it was lost. */
 export async function renewStage(
   db: Db | Tx,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   leaseMs: number,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -336,10 +333,7 @@ export async function renewStage(
 }
 
 /** Returns a claimed stage, its attempt not counted: for a worker that shuts down. */
-export async function returnStage(
-  db: Db | Tx,
-  stage: { batchId: string; lease: number },
-): Promise<void> {
+export async function returnStage(db: Db | Tx, stage: StageFence): Promise<void> {
   await sql`
     update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
     where id = ${stage.batchId} and lease = ${stage.lease}

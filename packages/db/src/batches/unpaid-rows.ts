@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { StageFence } from './stages.ts'
 
 /** Result of counting unpaid rows. */
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
@@ -12,7 +13,7 @@ export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
  */
 export async function takeUnpaidRows(
   db: Db | Tx,
-  stage: { batchId: string; lease: number },
+  stage: StageFence,
   rows: { count: number; mostPerDay: number },
 ): Promise<UnpaidRowsTaken> {
   const found = await sql<{ taken: UnpaidRowsTaken }>`
