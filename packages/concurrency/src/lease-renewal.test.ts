@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createLeaseRenewal } from './lease-renewal.ts'
+import { createLeaseRenewal, keepLease } from './lease-renewal.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -47,4 +47,16 @@ test('a lease is lost to an unreachable store only after its expiry', async () =
   await vi.advanceTimersByTimeAsync(1)
   expect(onLost).toHaveBeenCalledOnce()
   expect(warned).toHaveLength(4)
+})
+
+test('a kept lease is renewed three times in its lifetime until it is disposed of, or lost', async () => {
+  const renew = vi.fn<() => Promise<boolean>>(async () => true)
+  const options = { leaseMs: LEASE_MS, warn: () => undefined }
+  const disposed = keepLease(renew, options)
+  const lost = keepLease(async () => false, options)
+  await vi.advanceTimersByTimeAsync(LEASE_MS)
+  expect(renew).toHaveBeenCalledTimes(3)
+  disposed[Symbol.dispose]()
+  expect([disposed.lost.aborted, lost.lost.aborted]).toEqual([false, true])
+  expect(vi.getTimerCount()).toBe(0)
 })

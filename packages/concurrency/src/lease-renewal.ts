@@ -76,6 +76,24 @@ export function createLeaseRenewal(options: LeaseRenewalOptions): LeaseRenewal {
   }
 }
 
+/** A lease that is renewed until it is disposed of. */
+export interface KeptLease extends Disposable {
+  /** Aborts if it cannot be renewed: another process may have it. */
+  readonly lost: AbortSignal
+}
+
+/** Renews one lease, three times in its lifetime. */
+export function keepLease(
+  renew: Renewable['renew'],
+  { leaseMs, warn }: Pick<LeaseRenewalOptions, 'leaseMs' | 'warn'>,
+): KeptLease {
+  const lost = new AbortController()
+  const now = (): number => performance.now()
+  const renewal = createLeaseRenewal({ leaseMs, everyMs: leaseMs / 3, now, warn })
+  const drop = renewal.keep({ renew }, () => lost.abort())
+  return { lost: lost.signal, [Symbol.dispose]: drop }
+}
+
 function repeat(ms: number, work: () => void): Disposable {
   const timer = setInterval(work, ms)
   return { [Symbol.dispose]: () => clearInterval(timer) }

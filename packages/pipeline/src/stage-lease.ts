@@ -1,4 +1,4 @@
-import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
+import { keepLease } from '@plumbline/concurrency/lease-renewal'
 import {
   claimStage,
   renewStage,
@@ -41,19 +41,13 @@ export async function runClaimedStage(
   stopping: AbortSignal,
   run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {
-  const lost = new AbortController()
   const { leaseMs } = limits
-  const renewal = createLeaseRenewal({
+  using lease = keepLease(() => renewStage(db, stage, leaseMs), {
     leaseMs,
-    everyMs: leaseMs / 3,
-    now: () => performance.now(),
     warn: (error) => log.warn({ err: error, batch: stage.batchId }, 'lease could not be renewed'),
   })
-  using stack = new DisposableStack()
-  const renew = (): Promise<boolean> => renewStage(db, stage, leaseMs)
-  stack.defer(renewal.keep({ renew }, () => lost.abort()))
   try {
-    await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
+    await run({ ...stage, signal: AbortSignal.any([stopping, lease.lost]) })
   } catch (error) {
     if (!stopping.aborted) {
       // If the database is unreachable, the lease expires without this.

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
+import { keepLease } from '@plumbline/concurrency/lease-renewal'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Json } from '@plumbline/contract/outcome'
 import {
@@ -83,26 +83,21 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
   const { db, limits, log } = pipeline
   const row = stopping.aborted ? undefined : await claimErasure(db, limits.leaseMs)
   if (row === undefined) return false
-  const lost = new AbortController()
-  const renewal = createLeaseRenewal({
-    leaseMs: limits.leaseMs,
-    everyMs: limits.leaseMs / 3,
-    now: () => performance.now(),
+  const { leaseMs } = limits
+  using lease = keepLease(() => renewErasure(db, row, leaseMs), {
+    leaseMs,
     warn: (error) => log.warn({ err: error, erasure: row.id }, 'lease could not be renewed'),
   })
-  using stack = new DisposableStack()
-  const renew = (): Promise<boolean> => renewErasure(db, row, limits.leaseMs)
-  stack.defer(renewal.keep({ renew }, () => lost.abort()))
   try {
     const target = targetOf(pipeline.installationKey, row)
     const finder = createValueFinder(target)
-    const signal = AbortSignal.any([stopping, lost.signal])
+    const signal = AbortSignal.any([stopping, lease.lost])
     const saves = { count: row.saves }
     const end = await runSteps({ ...stores, row, saves, target, finder, signal })
     if (end === 'done') await completeErasure(db, { ...row, saves: saves.count })
     else await postponeErasure(db, row, end === 'wait' && !stopping.aborted ? RETRY_MS : 0)
   } catch (error) {
-    if (error instanceof ErasureLost || lost.signal.aborted) return true
+    if (error instanceof ErasureLost || lease.lost.aborted) return true
     if (!stopping.aborted) {
       log.warn({ err: error, erasure: row.id }, 'an erasure failed; it is tried again')
     }
