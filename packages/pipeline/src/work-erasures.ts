@@ -168,9 +168,11 @@ async function takeStep(
         ? await beginSecondSearch(work, place)
         : await runBatchStep(work, place)
     case 'answers':
-      return (await passAnswers(work, place)) ?? { ...place, step: 'deliveries', after: null }
+      return (
+        (await passPage(work, place, 'answers')) ?? { ...place, step: 'deliveries', after: null }
+      )
     case 'deliveries':
-      return (await passDeliveries(work, place)) ?? { ...place, step: 'facts', after: null }
+      return (await passPage(work, place, 'deliveries')) ?? { ...place, step: 'facts', after: null }
     case 'facts':
       return (await passFacts(work, place)) ?? { ...place, step: 'ends', after: null }
     case 'ends':
@@ -244,24 +246,16 @@ async function runBatchStep(work: Work, place: ErasureProgress): Promise<Erasure
   return { ...after, isMet: false }
 }
 
-async function passAnswers(
+/** Searches the next page of stored responses or webhook messages; undefined after the last. */
+async function passPage(
   work: Work,
   place: ErasureProgress,
+  store: 'answers' | 'deliveries',
 ): Promise<ErasureProgress | undefined> {
-  return await emptyResponses(work, place.after, async (tx, after, answers) => {
+  const search = store === 'answers' ? emptyResponses : blankDeliveries
+  return await search(work, place.after, async (tx, after, count) => {
     const next = { ...place, after }
-    await note(work, tx, next, { answers })
-    return next
-  })
-}
-
-async function passDeliveries(
-  work: Work,
-  place: ErasureProgress,
-): Promise<ErasureProgress | undefined> {
-  return await blankDeliveries(work, place.after, async (tx, after, deliveries) => {
-    const next = { ...place, after }
-    await note(work, tx, next, { deliveries })
+    await note(work, tx, next, { [store]: count })
     return next
   })
 }
