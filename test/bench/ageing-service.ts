@@ -9,6 +9,7 @@ import { migrate } from '@plumbline/db/migrate'
 import { reportWorker } from '@plumbline/db/workers'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { runDispatcher } from '@plumbline/pipeline/dispatch'
+import { readStageJob, readTaskJob } from '@plumbline/pipeline/batch-jobs'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
@@ -146,14 +147,14 @@ async function startWorkers(pipeline: Pipeline): Promise<AsyncDisposable> {
     ['intake', runIntake],
     ['finish', runFinish],
   ] as const) {
-    const handle = (job: Job): Promise<void> => run(pipeline, stageIn(job), job.signal)
+    const handle = (job: Job): Promise<void> => run(pipeline, readStageJob(job.data), job.signal)
     stack.use(await work(queue, name, handle, staged))
   }
   const leases = stack.use(createTaskLeases(pipeline))
   const { slots, reserve } = DEFAULT_CAPACITY.email
   const runner = providersOf(instantEngine<Check>('email', { later: true }))
   const answer = (job: Job): Promise<void> =>
-    runTask(pipeline, leases, () => runner, taskIn(job), job.signal)
+    runTask(pipeline, leases, () => runner, readTaskJob(job.data), job.signal)
   stack.use(
     await work(queue, bulkQueueOf('email'), answer, { concurrency: slots + reserve, onError }),
   )
@@ -179,16 +180,6 @@ function providersOf(engine: CheckRunner): CheckRunner {
 
 function providerOf(address: string): number {
   return Number(/\d+(?=\.example$)/.exec(address)?.[0] ?? 0) % PROVIDERS
-}
-
-/** Safe because only the dispatcher and `submitBatch` add jobs of stages, with these fields. */
-function stageIn({ data }: Job): { batchId: string; lease: number } {
-  return data as unknown as { batchId: string; lease: number }
-}
-
-/** Safe because only the dispatcher adds jobs of tasks, with these fields. */
-function taskIn({ data }: Job): { taskId: number; lease: number } {
-  return data as unknown as { taskId: number; lease: number }
 }
 
 function startSweeps(pipeline: Pipeline): AsyncDisposable {

@@ -11,15 +11,9 @@ import { countBatchWorkers, readCapacity, type TaskCapacity } from '@plumbline/d
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
+import { stageJob, taskJob } from './batch-jobs.ts'
 import type { Pipeline } from './pipeline.ts'
-import {
-  isJobLeft,
-  jobOf,
-  jobOfStage,
-  keepQueuedStages,
-  recallUnclaimed,
-  removeLostJobs,
-} from './recall.ts'
+import { isJobLeft, keepQueuedStages, recallUnclaimed, removeLostJobs } from './recall.ts'
 import { LONG_STAGES } from './long-stage-limit.ts'
 import { makeTasks } from './start.ts'
 import { DEFAULT_CAPACITY } from './task-capacity.ts'
@@ -236,10 +230,7 @@ export async function dispatchOnce(
     await enqueue(
       queue,
       stage,
-      leased.map(({ batchId, lease }) => ({
-        id: jobOfStage({ batchId, lease }),
-        data: { batchId, lease },
-      })),
+      leased.map((each) => stageJob(each)),
     )
   }
   if (found === 'none' && stages.length === 0) state.quietMs = work.quietMs
@@ -324,10 +315,7 @@ async function enqueueTasks(queue: QueueBackend, tasks: readonly LeasedTask[]): 
     await enqueue(
       queue,
       bulkQueueOf(check),
-      leased.map((task) => ({
-        id: jobOf(task),
-        data: { taskId: task.taskId, lease: task.lease, queuedMs },
-      })),
+      leased.map((task) => taskJob(task, queuedMs)),
     )
   }
 }

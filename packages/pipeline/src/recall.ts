@@ -9,24 +9,12 @@ import {
   readLapsedStages,
   renewLapsedStages,
   returnLapsedStages,
-  type Stage,
 } from '@plumbline/db/batches/stages'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { recall } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
+import { stageJobId, taskJobId } from './batch-jobs.ts'
 import type { Pipeline } from './pipeline.ts'
-
-/**
- * Job id of a leased task. It includes the batch: task numbers start over in a new database, and a
- * queue that outlived the old one drops a job whose id it still holds.
- */
-export function jobOf({
-  batchId,
-  taskId,
-  lease,
-}: Pick<LeasedTask, 'batchId' | 'taskId' | 'lease'>): string {
-  return `${batchId}-${taskId}-${lease}`
-}
 
 /**
  * Whether the queue still holds the job of the last claim of a task whose lease was lost. A worker
@@ -36,7 +24,7 @@ export function jobOf({
 export async function isJobLeft(queue: QueueBackend, task: LeasedTask): Promise<boolean> {
   if (task.attempts === 0) return false
   // The claim and this lease have each incremented the number since.
-  const before = jobOf({ ...task, lease: task.lease - 2 })
+  const before = taskJobId({ ...task, lease: task.lease - 2 })
   return (await recall(queue, bulkQueueOf(task.check), before, true)) !== 'lost'
 }
 
@@ -51,7 +39,7 @@ export async function removeLostJobs(
 ): Promise<void> {
   for (const task of tasks) {
     const producer = await queue.producer(bulkQueueOf(task.check))
-    await producer.remove(jobOf({ ...task, lease: task.lease - 1 }))
+    await producer.remove(taskJobId({ ...task, lease: task.lease - 1 }))
   }
 }
 
@@ -67,12 +55,12 @@ export async function recallUnclaimed(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   held: readonly LeasedTask[],
 ): Promise<void> {
-  const heldJobs = new Set(held.map(jobOf))
+  const heldJobs = new Set(held.map(taskJobId))
   const tasks = await readUnclaimed(db)
   const there: UnclaimedTask[] = []
   const lost: UnclaimedTask[] = []
   for (const task of tasks) {
-    const job = jobOf(task)
+    const job = taskJobId(task)
     const isHeld = heldJobs.has(job) && !task.halted
     const left =
       isHeld || (await recall(queue, bulkQueueOf(task.check), job, task.halted)) !== 'lost'
@@ -81,11 +69,6 @@ export async function recallUnclaimed(
   }
   await returnUnclaimed(db, lost)
   await renewUnclaimed(db, there, limits.leaseMs)
-}
-
-/** Job id of a leased stage. */
-export function jobOfStage({ batchId, lease }: Pick<Stage, 'batchId' | 'lease'>): string {
-  return `${batchId}-${lease}`
 }
 
 /**
@@ -102,7 +85,7 @@ export async function keepQueuedStages({
   const areLost = await Promise.all(
     stages.map(async (stage) => {
       // A worker that claims a stage takes the next lease number, which has no job.
-      const state = await recall(queue, stage.stage, jobOfStage(stage), false)
+      const state = await recall(queue, stage.stage, stageJobId(stage), false)
       return state === 'lost'
     }),
   )

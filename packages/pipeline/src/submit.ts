@@ -22,6 +22,7 @@ import { readLimits } from '@plumbline/db/limits'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { InTransaction } from './batch-access.ts'
+import { stageJob } from './batch-jobs.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { refuseUnpaid } from './unpaid-rows.ts'
@@ -235,7 +236,7 @@ export function noSpaceLeft(limitBytes: number): Problem {
 const WAKE_MS = 1_000
 
 async function wakeIntake(pipeline: Pipeline, id: string): Promise<void> {
-  const job = { id: `${id}-1`, data: { batchId: id, lease: 1 } }
+  const job = stageJob({ batchId: id, lease: 1 })
   try {
     await withTimeOut(WAKE_MS, enqueue(pipeline.queue, 'intake', [job]))
   } catch (error) {

@@ -1,5 +1,6 @@
 import { closeTogether } from './close-together.ts'
 import { WakeUp } from '@plumbline/concurrency/wake-up'
+import { readStageJob } from '@plumbline/pipeline/batch-jobs'
 import { runDispatcher } from '@plumbline/pipeline/dispatch'
 import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
@@ -68,7 +69,7 @@ export async function serveBatches(
   ])
   const limit = createLongStageLimit(pipeline.db)
   const ifLimitAllows = async (job: Job, run: typeof runIntake): Promise<void> => {
-    const stage = stageIn(job)
+    const stage = readStageJob(job.data)
     await limit(stage, () => run(pipeline, stage, job.signal))
   }
   const served: AsyncDisposable[] = []
@@ -79,12 +80,4 @@ export async function serveBatches(
   served.push(await work(queue, 'intake', (job) => ifLimitAllows(job, runIntake), options))
   served.push(await work(queue, 'finish', (job) => ifLimitAllows(job, runFinish), options))
   return stack.move()
-}
-
-function stageIn({ data }: Job): { batchId: string; lease: number } {
-  const { batchId, lease } = data
-  if (typeof batchId !== 'string' || typeof lease !== 'number') {
-    throw new TypeError('a job of a stage names no batch')
-  }
-  return { batchId, lease }
 }

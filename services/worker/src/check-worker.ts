@@ -3,6 +3,7 @@ import type { BulkPace } from './bulk-pace.ts'
 import { closeTogether } from './close-together.ts'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
+import { readTaskJob } from '@plumbline/pipeline/batch-jobs'
 import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
 import { work } from '@plumbline/queue/jobs'
@@ -60,7 +61,8 @@ export async function serveCheck<C extends Check>(
   const { slots, reserve } = taskCapacityOf(settings, engine.check)
   const onError = (error: unknown): void =>
     log.error({ err: error, check: engine.check }, 'job failed')
-  const magic = createMagicRunner(engine.check)
+  const runners = { live: runnerFor(engine, pace), test: createMagicRunner(engine.check) }
+  const runnerOf = (_: Check, mode: keyof typeof runners): CheckRunner => runners[mode]
   await using stack = new AsyncDisposableStack()
   const leases = stack.use(createTaskLeases(pipeline))
   const served: AsyncDisposable[] = []
@@ -82,14 +84,12 @@ export async function serveCheck<C extends Check>(
       queue,
       bulkQueueOf(engine.check),
       async ({ data, signal }) => {
-        const { queuedMs } = data
-        if (typeof queuedMs === 'number') {
-          const waitedMs = Math.max(0, queue.clock.nowMs() - queuedMs)
+        const task = readTaskJob(data)
+        if (task.queuedMs !== undefined) {
+          const waitedMs = Math.max(0, queue.clock.nowMs() - task.queuedMs)
           queueSeconds.observe({ check: engine.check }, waitedMs / 1_000)
         }
-        const runnerOf = (_: Check, mode: 'live' | 'test'): CheckRunner =>
-          mode === 'test' ? magic : runnerFor(engine, pace)
-        await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
+        await runTask(pipeline, leases, runnerOf, task, signal)
       },
       { concurrency: slots + reserve, ...jobLockOf(settings), graceMs, onError },
     ),
@@ -115,14 +115,6 @@ function runnerFor<C extends Check>(engine: Engine<C>, pace: BulkPace): CheckRun
       }
     },
   }
-}
-
-function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; lease: number } {
-  const { taskId, lease } = data
-  if (typeof taskId !== 'number' || typeof lease !== 'number') {
-    throw new TypeError('a job of a batch names no task')
-  }
-  return { taskId, lease }
 }
 
 /** Passes one question to the engine; `refused` if the engine could not ask about it. */
