@@ -82,7 +82,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     for (let round = 0; round < 10; round++) {
       await dispatchOnce(pipeline, true, state)
       await pipeline.db.pool.query(LATER)
-      state.recalledMs = -Infinity
+      state.doneMs.recall = -Infinity
     }
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
     const first = await pipeline.db.pool.query(
@@ -95,7 +95,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     )
     for (const { id } of held.rows) await producer.remove(id)
     await pipeline.db.pool.query(LATER)
-    state.recalledMs = -Infinity
+    state.doneMs.recall = -Infinity
     await dispatchOnce(pipeline, true, state)
     await dispatchOnce(pipeline, true, state)
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
@@ -109,7 +109,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     await harness.read(`email\n${rowsOf(2)}`)
     const state = newDispatcherState()
     const dispatch = async (): Promise<void> => {
-      state.recalledMs = -Infinity
+      state.doneMs.recall = -Infinity
       await dispatchOnce(pipeline, true, state)
     }
     await dispatch()
@@ -169,7 +169,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
       await dispatchOnce(pipeline, true, state)
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
       await cancelBatch(pipeline, owner, id)
-      state.recalledMs = -Infinity
+      state.doneMs.recall = -Infinity
       await dispatchOnce(pipeline, true, state)
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 0 })
     }

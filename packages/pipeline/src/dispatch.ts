@@ -38,17 +38,19 @@ const LONG_IDLE_AFTER_MS = 60_000
 const RENEW_MS = 1_500
 const STANDBY_MS = 1_000
 
-/**
- * Milliseconds between two reads of the workers' capacity, two searches for accounts whose groups are
- * far behind, two searches for unclaimed tasks, two searches for finished batches that no worker
- * closed, and two plans of the lease statement, which is planned again as tables grow; planning takes
- * longer than a round.
- */
-const CAPACITY_MS = 1_000
-const ADVANCE_MS = 500
-const RECALL_MS = 1_000
-const CLOSE_MS = 5_000
-const PLAN_MS = 5_000
+/** Milliseconds between two times of the work that a round does only now and then. */
+const EVERY_MS = {
+  /** Reading the workers' capacity. */
+  capacity: 1_000,
+  /** Searching for accounts whose groups are far behind. */
+  advance: 500,
+  /** Searching for unclaimed tasks. */
+  recall: 1_000,
+  /** Searching for finished batches that no worker closed. */
+  close: 5_000,
+  /** Planning the lease statement again, as tables grow; this takes longer than a round. */
+  plan: 5_000,
+} as const
 
 /**
  * Share of a check's slots that a round must have filled for the next round to begin at once. When
@@ -77,8 +79,8 @@ const PAUSES_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
 export interface DispatcherState {
-  /** Name of this dispatcher; absent if there can be no other. */
-  readonly holder?: string
+  /** Name of this dispatcher; undefined if there can be no other. */
+  readonly holder: string | undefined
   /** The account of each check that was served last. */
   readonly served: Map<Check, string>
   /** Leased tasks that are dispatched once they no longer grow. */
@@ -89,18 +91,14 @@ export interface DispatcherState {
   quietMs: number
   /** The batch that the last search for groups that are far behind ended with. */
   advancedAfter: string
-  /** When it last did its periodic work, by the clock of the process. */
-  advancedMs: number
-  recalledMs: number
-  closedMs: number
-  plannedMs: number
+  /** When it last did the work of `EVERY_MS`, by the clock of the process. */
+  readonly doneMs: Record<keyof typeof EVERY_MS, number>
   /** From when on expired leases are given to other workers; null: some time after the next round. */
   lostFromMs: number | null
-  /** Capacity of all workers, and when it was last read. */
+  /** Capacity of all workers. */
   capacity: Readonly<Record<Check, TaskCapacity>>
   /** Live workers that read files and write results; at least this one. */
   batchWorkers: number
-  capacityMs: number
 }
 
 /** Callbacks of the dispatcher. */
@@ -113,22 +111,32 @@ export interface DispatchCallbacks {
 
 /** The state of a dispatcher before its first round. */
 export function newDispatcherState(holder?: string): DispatcherState {
-  const begun: DispatcherState = {
+  return {
+    holder,
     served: new Map(),
     growing: [],
     held: new Map(),
     quietMs: 0,
     advancedAfter: '',
-    advancedMs: -Infinity,
-    recalledMs: -Infinity,
-    closedMs: -Infinity,
-    plannedMs: -Infinity,
+    doneMs: {
+      capacity: -Infinity,
+      advance: -Infinity,
+      recall: -Infinity,
+      close: -Infinity,
+      plan: -Infinity,
+    },
     lostFromMs: -Infinity,
     capacity: DEFAULT_CAPACITY,
     batchWorkers: 1,
-    capacityMs: -Infinity,
   }
-  return holder === undefined ? begun : { ...begun, holder }
+}
+
+/** Whether work that is done now and then is due; it counts as done then. */
+function isDue({ doneMs }: DispatcherState, work: keyof typeof EVERY_MS): boolean {
+  const nowMs = performance.now()
+  if (nowMs - doneMs[work] <= EVERY_MS[work]) return false
+  doneMs[work] = nowMs
+  return true
 }
 
 /**
@@ -209,21 +217,15 @@ export async function dispatchOnce(
   const found = await dispatchTasks(pipeline, state)
   if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)
-  const nowMs = performance.now()
-  if (nowMs - state.advancedMs > ADVANCE_MS) {
-    state.advancedMs = nowMs
+  if (isDue(state, 'advance')) {
     state.advancedAfter = await advanceGroups(db, state.advancedAfter)
   }
-  if (nowMs - state.recalledMs > RECALL_MS) {
-    state.recalledMs = nowMs
+  if (isDue(state, 'recall')) {
     const held = [...state.held.keys()]
     await recallUnclaimed(pipeline, held)
     await enqueueFree(queue, state, held)
   }
-  if (nowMs - state.closedMs > CLOSE_MS) {
-    state.closedMs = nowMs
-    await closeFinishedBatches(db)
-  }
+  if (isDue(state, 'close')) await closeFinishedBatches(db)
   await keepQueuedStages(pipeline)
   const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * state.batchWorkers)
   for (const [stage, leased] of Map.groupBy(stages, (each) => each.stage)) {
@@ -252,15 +254,11 @@ async function dispatchTasks(
   const { leaseMs } = limits
   const { holder, served } = state
   const nowMs = performance.now()
-  if (nowMs - state.capacityMs > CAPACITY_MS) {
+  if (isDue(state, 'capacity')) {
     state.capacity = await readCapacity(db, DEFAULT_CAPACITY)
     state.batchWorkers = await countBatchWorkers(db)
-    state.capacityMs = nowMs
   }
-  const replan = nowMs - state.plannedMs > PLAN_MS
-  if (replan) state.plannedMs = nowMs
   state.lostFromMs ??= nowMs + Math.min(RENEWAL_MS, leaseMs)
-  const held = holder === undefined ? {} : { holder }
   const slots = ofEach(state.capacity, ({ slots: count }) => count)
   const reserve = ofEach(state.capacity, ({ reserve: count }) => count)
   const { growing } = state
@@ -272,10 +270,10 @@ async function dispatchTasks(
     growing,
     served,
     waitingFirst: Math.random() < 0.5,
-    replan,
+    replan: isDue(state, 'plan'),
     keepLost: nowMs < state.lostFromMs,
     onLost: (tasks) => (lost = tasks),
-    ...held,
+    holder,
   })
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
   state.growing = leased.filter(({ grows }) => grows)

@@ -43,7 +43,7 @@ export interface LeaseOptions {
   /** The account that was served last, by check; the others come first. */
   readonly served?: ReadonlyMap<Check, string>
   /** The process that must hold the duty of dispatching; absent if no other process can lease. */
-  readonly holder?: string
+  readonly holder?: string | undefined
   /** Whether the statements are planned again, as is necessary from time to time while tables grow. */
   readonly replan?: boolean
   /**
