@@ -1,7 +1,6 @@
 import { splitTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
-import { packOutcomes } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
-import { storeOutcomes } from './save-outcomes.ts'
+import { saveOutcomes } from './save-outcomes.ts'
 import type { TaskWork } from './task-work.ts'
 
 /** Failed runs of a task after which it is split. */
@@ -17,23 +16,16 @@ export async function bisectTask(
   work: TaskWork,
 ): Promise<void> {
   const open = [...work.stored.keys()].filter((at) => work.stored[at] !== true)
-  if (open.length === 0) return
+  const [first, ...others] = open
+  if (first === undefined) return
   pipeline.log.warn({ task: task.taskId, size: open.length }, 'task keeps failing')
-  const indexes = open.map((at) => work.indexes[at] ?? -1)
-  const states = work.states === null ? null : open.map((at) => work.states?.[at] ?? null)
-  if (open.length === 1) {
-    await storeOutcomes(pipeline, task, work, [null], {
-      task,
-      held: indexes,
-      indexes,
-      count: 1,
-      outcomes: await packOutcomes([null], task.explain),
-      waiting: [],
-      showsReplies: false,
-      stays: null,
-    })
+  if (others.length === 0) {
+    work.answers[first] = { kind: 'failed' }
+    await saveOutcomes(pipeline, task, work, 'drop')
     return
   }
+  const indexes = open.map((at) => work.indexes[at] ?? -1)
+  const states = work.states === null ? null : open.map((at) => work.states?.[at] ?? null)
   const middle = open.length >> 1
   const half = (from: number, to: number): Parameters<typeof splitTask>[2][number] => ({
     indexes: indexes.slice(from, to),

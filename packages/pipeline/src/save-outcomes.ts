@@ -138,7 +138,7 @@ async function notePace(
  *
  * @returns milliseconds since the last sample of the batch's pace; 0 if nothing was stored
  */
-export async function storeOutcomes(
+async function storeOutcomes(
   pipeline: Pipeline,
   task: ClaimedTask,
   work: TaskWork,
