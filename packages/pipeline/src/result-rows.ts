@@ -13,7 +13,7 @@ import type { RowFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRowsOf } from './open-rows.ts'
 import { recordsOf } from './record.ts'
-import { createRowFormatter, type ChunkLines } from './row-formatter.ts'
+import { createRowFormatter, rowsDuplicatedBy, type ChunkLines } from './row-formatter.ts'
 
 /** Half of the chunks that a download holds in memory: a slow client holds them for long. */
 const CHUNKS_AT_ONCE = 2
@@ -95,7 +95,7 @@ export async function* rowsOf(
       const state = open ? await openRows.of(chunk) : undefined
       if (state === 'not begun') return
       await turn()
-      const firstRows = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
+      const firstRows = refused ? [] : rowsDuplicatedBy(chunk, duplicates)
       const missing = new Set(firstRows.map((row) => chunkOf(starts, row)))
       await keepOutcomes(pipeline, batch, missing, { duplicates, turn })
       const { ended } = yield* slicesOf(writer.lines(chunk, after, state))

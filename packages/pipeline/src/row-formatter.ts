@@ -55,10 +55,6 @@ export interface RowFormatter {
     afterRow: number,
     open?: OpenChunk,
   ): Generator<string, ChunkLines, undefined>
-  /**
-   * Rows of earlier chunks that rows of this one duplicate, and whose outcomes are not stored yet.
-   */
-  rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[]
 }
 
 /**
@@ -120,7 +116,7 @@ export function createRowFormatter(
     yield text
     return { count, ended: false }
   }
-  return { header: lineFormat.header, lines, rowsDuplicatedBy }
+  return { header: lineFormat.header, lines }
 }
 
 /**
@@ -201,7 +197,11 @@ function scoringOnce(scorer: Scorer): Scorer {
   }
 }
 
-function rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[] {
+/** Rows of earlier chunks that rows of this one duplicate, and whose outcomes are not stored yet. */
+export function rowsDuplicatedBy(
+  chunk: StoredChunk,
+  duplicates: DuplicateOutcomes,
+): readonly number[] {
   const rows = Object.values(unpackCells(chunk.cells).ofRow)
   return rows.filter((row) => row < chunk.firstRow && !duplicates.has(row))
 }
