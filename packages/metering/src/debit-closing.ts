@@ -1,7 +1,6 @@
 import type { Db, Tx } from '@plumbline/db/database'
-import { sql } from 'kysely'
-import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
-import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
+import { openGroupCommit, type GroupCommit, type RETRY } from './group-commit.ts'
+import { assertCredits, assertKey, runWithoutRepeats, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
 /** The final state of a debit. */
@@ -76,17 +75,13 @@ async function runClosings(
   db: Db,
   closings: readonly DebitClosing[],
 ): Promise<readonly (ClosedDebit | typeof RETRY)[]> {
-  const repeats = repeatsIn(closings)
-  const sent = closings.filter((_, index) => !repeats.has(index))
-  const ended = await close(db, sent)
-  if (ended.length !== sent.length) {
-    throw new Error(`credit_close returned ${ended.length} rows of ${sent.length}`)
-  }
-  let next = 0
-  return closings.map((_, index) => (repeats.has(index) ? RETRY : (ended[next++] ?? RETRY)))
+  return await runWithoutRepeats(closings, (distinct) => close(db, distinct))
 }
 
-async function close(db: Db, closings: readonly DebitClosing[]): Promise<readonly ClosedDebit[]> {
+async function close(
+  db: Db | Tx,
+  closings: readonly DebitClosing[],
+): Promise<readonly ClosedDebit[]> {
   return runStatement<ClosedDebit>(db, {
     name: 'metering.close',
     text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
@@ -128,11 +123,7 @@ export function refundClosing(request: RefundRequest): DebitClosing {
 
 /** Closes one debit in the caller's transaction. */
 export async function closeIn(tx: Tx, closing: DebitClosing): Promise<ClosedDebit> {
-  const { rows } = await sql<ClosedDebit>`
-    select state, given from credit_close(array[${closing.accountId}], array[${closing.opKey}],
-      array[${closing.gives}::bigint], array[${closing.kind}], array[${closing.detail}::text])
-  `.execute(tx)
-  const [ended] = rows
+  const [ended] = await close(tx, [closing])
   if (ended === undefined) throw new Error(`credit_close returned no row for ${closing.opKey}`)
   return ended
 }

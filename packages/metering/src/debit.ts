@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
 import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
-import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
+import { assertCredits, assertKey, runWithoutRepeats, type Operation } from './operation.ts'
 import type { CallUse } from './usage.ts'
 import { runStatement } from './statement.ts'
 
@@ -52,7 +52,11 @@ export function openDebits(db: Db): GroupCommit<DebitRequest, DebitResult> {
     pauseMs: PAUSE_MS,
     pauseFrom: PAUSE_FROM,
     orderKeyOf: (request) => request.accountId,
-    run: (requests) => runDebits(db, requests),
+    run: (requests) =>
+      runWithoutRepeats(
+        requests,
+        async (distinct) => (await takeAtOnce(db, distinct)) ?? (await judge(db, distinct)),
+      ),
   })
   return {
     submit: async (request) => {
@@ -62,17 +66,6 @@ export function openDebits(db: Db): GroupCommit<DebitRequest, DebitResult> {
     },
     [Symbol.asyncDispose]: () => commits[Symbol.asyncDispose](),
   }
-}
-
-async function runDebits(
-  db: Db,
-  requests: readonly DebitRequest[],
-): Promise<readonly (DebitResult | typeof RETRY)[]> {
-  const repeats = repeatsIn(requests)
-  const sent = requests.filter((_, index) => !repeats.has(index))
-  const answers = (await takeAtOnce(db, sent)) ?? (await judge(db, sent))
-  let next = 0
-  return requests.map((_, index) => (repeats.has(index) ? RETRY : (answers[next++] ?? RETRY)))
 }
 
 /** Makes the debits of one account if all can be granted; else makes none. */

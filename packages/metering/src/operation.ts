@@ -1,3 +1,5 @@
+import { RETRY } from './group-commit.ts'
+
 /** One operation of an account, which takes effect once for its key. */
 export interface Operation {
   readonly accountId: string
@@ -26,16 +28,23 @@ export function assertCredits(credits: number, least: 0 | 1): void {
 }
 
 /**
- * Indexes of requests whose key occurs earlier in the same batch: these repeats go into the next
- * batch.
+ * Runs the operations of a batch without those whose key occurs earlier in it: these repeats go into
+ * the next batch.
  */
-export function repeatsIn(requests: readonly Operation[]): ReadonlySet<number> {
+export async function runWithoutRepeats<Request extends Operation, Result>(
+  requests: readonly Request[],
+  run: (distinct: readonly Request[]) => Promise<readonly Result[]>,
+): Promise<readonly (Result | typeof RETRY)[]> {
   const seen = new Set<string>()
-  const repeats = new Set<number>()
-  for (const [index, request] of requests.entries()) {
-    const key = `${request.accountId}\0${request.opKey}`
-    if (seen.has(key)) repeats.add(index)
-    seen.add(key)
+  const isFirst = requests.map(({ accountId, opKey }) => {
+    const countBefore = seen.size
+    return seen.add(`${accountId}\0${opKey}`).size > countBefore
+  })
+  const distinct = requests.filter((_, index) => isFirst[index])
+  const results = await run(distinct)
+  if (results.length !== distinct.length) {
+    throw new Error(`a batch returned ${results.length} results of ${distinct.length}`)
   }
-  return repeats
+  let next = 0
+  return isFirst.map((first) => (first ? (results[next++] ?? RETRY) : RETRY))
 }
