@@ -74,11 +74,7 @@ export async function readRemaining(db: Db, accountId: string): Promise<number |
       from credit_accounts where account_id = $1`,
     values: [accountId],
   })
-  if (rows[0]?.due === true) {
-    await roll(db, accountId)
-    return await selectBalance(db, accountId).then((row) => row && row.allowance + row.packs)
-  }
-  return rows[0]?.remaining
+  return rows[0]?.due === true ? (await readBalance(db, accountId))?.available : rows[0]?.remaining
 }
 
 /** One pack or goodwill grant, and its remaining credits. */
