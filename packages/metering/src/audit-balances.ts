@@ -2,6 +2,7 @@ import type { Db } from '@plumbline/db/database'
 import { ENTRIES_A_STEP, faultsOf, HOLD_SUMS, newestEntry, sumEntries } from './audit-entries.ts'
 import {
   MOST_EXAMPLES,
+  inLedgerTransaction,
   renewAudit,
   type AuditRun,
   type LedgerFault,
@@ -50,22 +51,12 @@ async function endOfRun(db: Db, from: string): Promise<string | null> {
 }
 
 async function judge(db: Db, run: AuditRun, from: string, to: string | null): Promise<Faults> {
-  const client = await db.pool.connect()
-  try {
-    await client.query('begin read only')
-    // As with the entries: no plan may read the whole ledger.
-    await client.query('set local enable_seqscan = off')
-    const values = [from, run.auditedTo, run.generation]
-    const faults = await (to === null
-      ? faultsOf(client, judgement('> $1'), values)
-      : faultsOf(client, judgement('> $1', '<= $4'), [...values, to]))
-    await client.query('commit')
-    client.release()
-    return faults
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  const values = [from, run.auditedTo, run.generation]
+  return await inLedgerTransaction(db, 'read only', async (session) =>
+    to === null
+      ? await faultsOf(session, judgement('> $1'), values)
+      : await faultsOf(session, judgement('> $1', '<= $4'), [...values, to]),
+  )
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   advanceAudit,
   MOST_EXAMPLES,
   addEntries,
+  inLedgerTransaction,
   type AuditRun,
   type LedgerFault,
   type Faults,
@@ -77,33 +78,21 @@ async function openWriters(db: Db): Promise<readonly string[]> {
 }
 
 async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
-  const client = await db.pool.connect()
-  try {
-    await client.query('begin')
-    // No plan may read the whole ledger, however small it was when its statistics were collected.
-    await client.query('set local enable_seqscan = off')
-    const at = await advanceAudit(client, run, to)
+  return await inLedgerTransaction(db, 'read write', async (session) => {
+    const at = await advanceAudit(session, run, to)
     const range = [run.auditedTo, to]
-    const below = await faultsOf(client, BELOW_ZERO, [...range, run.generation])
-    const given = await faultsOf(client, GIVEN_BACK, range)
-    const { rows } = await client.query<{ entries: number }>(ADD_TO_ACCOUNTS, [
-      ...range,
-      run.generation,
-    ])
-    await client.query(ADD_TO_HOLDS, [...range, run.generation])
-    await client.query(DROP_CLOSED_HOLDS, [...range, run.generation])
-    await addEntries(client, at, rows[0]?.entries ?? 0, {
+    const summed = [...range, run.generation]
+    const below = await faultsOf(session, BELOW_ZERO, summed)
+    const given = await faultsOf(session, GIVEN_BACK, range)
+    const { rows } = await session.query<{ entries: number }>(ADD_TO_ACCOUNTS, summed)
+    await session.query(ADD_TO_HOLDS, summed)
+    await session.query(DROP_CLOSED_HOLDS, summed)
+    await addEntries(session, at, rows[0]?.entries ?? 0, {
       count: below.count + given.count,
       examples: [...below.examples, ...given.examples].slice(0, MOST_EXAMPLES),
     })
-    await client.query('commit')
-    client.release()
     return at
-  } catch (error) {
-    // Ends the session, and with it the open transaction.
-    client.release(true)
-    throw error
-  }
+  })
 }
 
 /** Runs a statement that selects violations, with their total number. */

@@ -88,6 +88,34 @@ export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
 /** Thrown if another process has the audit: results of this one may be wrong. */
 export class AuditLost extends Error {}
 
+/** @throws AuditLost if a write under the lease of an audit met no row */
+function requireHeld({ rowCount }: { readonly rowCount: number | null }, { id }: AuditRun): void {
+  if (rowCount !== 1) throw new AuditLost(`audit ${id} is in other hands`)
+}
+
+/**
+ * Runs statements in one transaction in which no plan reads the whole ledger, however small it was
+ * when its statistics were collected. After an error the session ends, and with it the transaction.
+ */
+export async function inLedgerTransaction<T>(
+  db: Db,
+  access: 'read only' | 'read write',
+  work: (session: DbSession) => Promise<T>,
+): Promise<T> {
+  const session = await db.pool.connect()
+  try {
+    await session.query(`begin ${access}`)
+    await session.query('set local enable_seqscan = off')
+    const result = await work(session)
+    await session.query('commit')
+    session.release()
+    return result
+  } catch (error) {
+    session.release(true)
+    throw error
+  }
+}
+
 /**
  * Stores that entries up to `to` are in the sums, as the first statement of the transaction that
  * adds them, so that no other process adds them too.
@@ -99,23 +127,23 @@ export async function advanceAudit(
   run: AuditRun,
   to: number,
 ): Promise<AuditRun> {
-  const { rowCount } = await session.query(
+  const updated = await session.query(
     `update ledger_audits set audited_to = $4, lease_until = clock_timestamp() + ${LEASE}
     where id = $1 and lease = $2 and audited_to = $3 and finished_at is null`,
     [run.id, run.lease, run.auditedTo, to],
   )
-  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+  requireHeld(updated, run)
   return { ...run, auditedTo: to }
 }
 
 /** Renews the lease of a claimed audit. @throws AuditLost */
 export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
-  const { rowCount } = await db.pool.query(
+  const updated = await db.pool.query(
     `update ledger_audits set lease_until = clock_timestamp() + ${LEASE}
     where id = $1 and lease = $2 and finished_at is null`,
     [run.id, run.lease],
   )
-  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+  requireHeld(updated, run)
 }
 
 /** Adds the entries and faults of a step to those of the audit. */
@@ -140,7 +168,7 @@ export async function addEntries(
  * @throws AuditLost
  */
 export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promise<void> {
-  const { rowCount } = await db.pool.query(
+  const ended = await db.pool.query(
     `with ended as (
       update ledger_audits set balance_faults = $3, examples = examples || $4::jsonb,
         finished_at = clock_timestamp()
@@ -156,7 +184,7 @@ export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promis
     select id from ended`,
     [run.id, run.lease, faults.count, examplesText(faults, 'balances'), run.generation],
   )
-  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+  requireHeld(ended, run)
 }
 
 /** Releases an audit; the next process continues it. */
