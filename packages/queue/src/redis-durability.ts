@@ -1,5 +1,4 @@
-import { withTimeOut } from '@plumbline/concurrency/time-out'
-import { Cluster } from 'ioredis'
+import { infoField, readInfo } from './redis-info.ts'
 import type { RedisServer } from './redis.ts'
 
 /** Whether a server keeps what it was given; null for what it does not tell. */
@@ -14,34 +13,19 @@ export interface RedisDurability {
 const READ_MS = 2_000
 
 /**
- * The durability of a server, or of each node of a cluster that is no replica. It is read by `INFO`:
- * managed servers refuse `CONFIG`.
+ * The durability of a server, or of each node of a cluster that is no replica.
  *
  * @throws if one does not reply in time, or refuses `INFO`
  */
-export async function readDurability({
-  commands,
-}: RedisServer): Promise<readonly RedisDurability[]> {
-  const nodes = commands instanceof Cluster ? commands.nodes('master') : [commands]
-  const replies = nodes.map(async (node) =>
-    durabilityOf(`${await node.info('memory')}\r\n${await node.info('persistence')}`),
-  )
-  return await withTimeOut(READ_MS, Promise.all(replies))
+export async function readDurability(server: RedisServer): Promise<readonly RedisDurability[]> {
+  return (await readInfo(server, ['memory', 'persistence'], READ_MS)).map(durabilityOf)
 }
 
-/**
- * The durability in a reply to `INFO`, sections memory and persistence. Source:
- * https://redis.io/docs/latest/commands/info/ (2026-11-25).
- */
+/** The durability in a reply to `INFO`, sections memory and persistence. */
 export function durabilityOf(info: string): RedisDurability {
-  const isAppendOnly = fieldOf(info, 'aof_enabled')
+  const isAppendOnly = infoField(info, 'aof_enabled')
   return {
-    evictionPolicy: fieldOf(info, 'maxmemory_policy'),
+    evictionPolicy: infoField(info, 'maxmemory_policy'),
     isAppendOnly: isAppendOnly === null ? null : isAppendOnly === '1',
   }
-}
-
-/** The text in a line `name:text`; null if there is none. */
-function fieldOf(info: string, name: string): string | null {
-  return new RegExp(`^${name}:(\\S+)\\s*$`, 'm').exec(info)?.[1] ?? null
 }
