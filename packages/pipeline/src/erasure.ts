@@ -9,7 +9,7 @@ import {
 import type { Json } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
-import { databaseMoment } from '@plumbline/db/batches/blank'
+import { databaseMoment } from '@plumbline/db/clock'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import {
   countRunningErasures,

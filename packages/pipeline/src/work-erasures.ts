@@ -2,14 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { keepLease } from '@plumbline/concurrency/lease-renewal'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Json } from '@plumbline/contract/outcome'
-import {
-  databaseMoment,
-  derivedSince,
-  nextBatch,
-  unfinishedEnds,
-} from '@plumbline/db/batches/blank'
+import { derivedSince, nextBatch, unfinishedEnds } from '@plumbline/db/batches/blank'
 import { eraseStep } from '@plumbline/db/batches/erase'
 import { readBatch, readBatches } from '@plumbline/db/batches/rows'
+import { databaseMoment } from '@plumbline/db/clock'
 import type { Db, Tx } from '@plumbline/db/database'
 import {
   claimErasure,

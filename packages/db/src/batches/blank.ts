@@ -95,14 +95,6 @@ export async function derivedSince(
   return rows.map(({ id }) => id)
 }
 
-/** The current time by the database's clock, in full precision. */
-export async function databaseMoment(db: Db | Tx): Promise<string> {
-  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(
-    queriesOf(db),
-  )
-  return rows[0]?.now ?? ''
-}
-
 /** Stored outcomes of a chunk and check. */
 export interface HeldPart {
   readonly id: number
