@@ -1,5 +1,5 @@
 import type { KeyMode } from '@plumbline/contract/plans'
-import type { BatchCursor } from '@plumbline/db/batches/blank'
+import type { BatchCursor } from '@plumbline/db/batches/own-batches'
 
 /**
  * The steps of an erasure, in this order: `batches`, `again` for batches whose rows were still

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import { pageOfOwnBatches } from '@plumbline/db/batches/blank'
+import { pageOfOwnBatches } from '@plumbline/db/batches/own-batches'
 import {
   countUnfinished,
   pageOfBatches,

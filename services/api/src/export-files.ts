@@ -3,7 +3,11 @@ import { LEDGER_PAGE } from '@plumbline/contract/ledger'
 import { KEY_MODES } from '@plumbline/contract/plans'
 import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 import { getAccount } from '@plumbline/db/accounts'
-import { pageOfOwnBatches, type BatchCursor, type OwnBatch } from '@plumbline/db/batches/blank'
+import {
+  pageOfOwnBatches,
+  type BatchCursor,
+  type OwnBatch,
+} from '@plumbline/db/batches/own-batches'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import { pageOfErasures } from '@plumbline/db/erasures'
 import { pageOfResponses } from '@plumbline/db/idempotency'

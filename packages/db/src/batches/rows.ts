@@ -1,4 +1,5 @@
 import { PAUSED_DAYS, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
+import type { KeyMode } from '@plumbline/contract/plans'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
@@ -28,7 +29,7 @@ export interface BatchSums extends KeptSums, OpenSubjects {
 /** Owner of a batch. An id of another account, or of the other mode, is not found. */
 export interface BatchOwner {
   readonly accountId: string
-  readonly mode: 'live' | 'test'
+  readonly mode: KeyMode
 }
 
 /** Current time by the database's clock, as `ats` stores it: ISO 8601 with milliseconds, UTC. */
