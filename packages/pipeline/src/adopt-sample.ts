@@ -4,11 +4,10 @@ import { hasErased } from '@plumbline/db/batches/blank'
 import { lockBatch, sumsOfBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import {
   lockSampledChunk,
-  readSubjects,
   storeSampledParts,
   type SampledPart,
 } from '@plumbline/db/batches/samples'
-import { partsOfChunk } from '@plumbline/db/batches/settle'
+import { partsOfChunk, readSubjects } from '@plumbline/db/batches/chunks'
 import type { Tx } from '@plumbline/db/database'
 import { blankLateOutcomes } from './blank-late.ts'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'

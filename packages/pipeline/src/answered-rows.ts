@@ -6,7 +6,7 @@ import {
   storeAnsweredCount,
   type AnsweredPart,
 } from '@plumbline/db/batches/answered-rows'
-import { partsOfChunk } from '@plumbline/db/batches/settle'
+import { partsOfChunk } from '@plumbline/db/batches/chunks'
 import type { Tx } from '@plumbline/db/database'
 import type { ChunkSubjects, StoredOutcome } from './codec.ts'
 import { recordsOfCanceled, verdictCounts, verdictNames, type CheckedRecord } from './record.ts'

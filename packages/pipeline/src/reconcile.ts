@@ -19,7 +19,7 @@ import {
 } from '@plumbline/db/batches/reconcile'
 import { INTAKE_STATES } from '@plumbline/db/batches/states'
 import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
-import { readSubjects } from '@plumbline/db/batches/samples'
+import { readSubjects } from '@plumbline/db/batches/chunks'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'

@@ -1,4 +1,5 @@
 import { KNOWN } from '@plumbline/contract/vendors'
+import type { ChunkKey } from '@plumbline/db/batches/chunks'
 import { lockOpenChunk, storeRowsToCheck } from '@plumbline/db/batches/known-rows-to-check'
 import type { Tx } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
@@ -68,7 +69,7 @@ export async function selectKnownRows(
 
 async function askOfChunk(
   tx: Tx,
-  chunk: { readonly batchId: string; readonly no: number },
+  chunk: ChunkKey,
   drawn: ReadonlySet<number>,
 ): Promise<readonly number[]> {
   const held = await lockOpenChunk(tx, chunk.batchId, chunk.no)

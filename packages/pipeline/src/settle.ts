@@ -4,8 +4,9 @@ import type { Scorer } from '@plumbline/contract/score'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
-import { prepaidOf, readSubjects } from '@plumbline/db/batches/samples'
-import { markSettled, partsOfChunk, type Prepaid } from '@plumbline/db/batches/settle'
+import { partsOfChunk, readSubjects } from '@plumbline/db/batches/chunks'
+import { prepaidOf } from '@plumbline/db/batches/samples'
+import { markSettled, type Prepaid } from '@plumbline/db/batches/settle'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 import {
   chargedCredits,

@@ -1,21 +1,15 @@
 import { sql } from 'kysely'
-import type { Check } from '@plumbline/contract/products'
 import type { Tx } from '../database.ts'
+import type { ChunkKey, Part } from './chunks.ts'
 
 /** Positions of outcomes that were stored for a chunk, by check. */
-export interface AnsweredPart {
-  readonly check: Check
-  readonly indexes: readonly number[] | null
-}
+export type AnsweredPart = Omit<Part, 'outcomes'>
 
 /**
  * The positions of subjects of a chunk that have an outcome, read in the transaction that stored
  * some of them.
  */
-export async function answeredParts(
-  tx: Tx,
-  chunk: { batchId: string; no: number },
-): Promise<readonly AnsweredPart[]> {
+export async function answeredParts(tx: Tx, chunk: ChunkKey): Promise<readonly AnsweredPart[]> {
   return await tx
     .selectFrom('parts')
     .select(['check_kind as check', 'indexes'])
@@ -29,11 +23,7 @@ export async function answeredParts(
  *
  * @returns whether the number has changed
  */
-export async function storeAnsweredCount(
-  tx: Tx,
-  chunk: { batchId: string; no: number },
-  count: number,
-): Promise<boolean> {
+export async function storeAnsweredCount(tx: Tx, chunk: ChunkKey, count: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('chunks')
     .set({ known_count: count })
@@ -52,7 +42,7 @@ export async function storeAnsweredCount(
  */
 export async function countVerdicts(
   tx: Tx,
-  chunk: { batchId: string; no: number },
+  chunk: ChunkKey,
   counts: readonly number[],
   how: 'add' | 'set',
 ): Promise<void> {

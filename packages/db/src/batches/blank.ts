@@ -5,15 +5,12 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { SQLSTATE } from '../sqlstate.ts'
+import type { Part } from './chunks.ts'
 import type { BatchRow } from './rows.ts'
 
 /** Stored outcomes of a chunk and check. */
-export interface HeldPart {
+export interface HeldPart extends Part {
   readonly id: number
-  readonly check: Check
-  /** Positions that have an outcome; null means all of them in order. */
-  readonly indexes: readonly number[] | null
-  readonly outcomes: Buffer
 }
 
 /** Subjects of a waiting task. */

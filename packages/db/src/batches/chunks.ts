@@ -4,6 +4,12 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
 import type { StageFence } from './stages.ts'
 
+/** The key of a chunk. */
+export interface ChunkKey {
+  readonly batchId: string
+  readonly no: number
+}
+
 /** A chunk to store. */
 export interface NewChunk {
   readonly no: number
@@ -75,6 +81,25 @@ export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
     .where('batch_id', '=', batchId)
     .executeTakeFirstOrThrow()
   return row.rows
+}
+
+/** How many subjects of each check the chunks of a batch hold. */
+export async function subjectCounts(
+  db: Db | Tx,
+  batchId: string,
+): Promise<Readonly<Record<Check, number>>> {
+  const total = (column: `${Check}_count`) =>
+    sql<number>`coalesce(sum(${sql.ref(column)}), 0)::bigint`
+  return await queriesOf(db)
+    .selectFrom('chunks')
+    .select([
+      total('email_count').as('email'),
+      total('phone_count').as('phone'),
+      total('ip_count').as('ip'),
+      total('domain_count').as('domain'),
+    ])
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow()
 }
 
 /** Outcomes of a chunk and check that were stored together. */
@@ -177,6 +202,27 @@ async function withParts<C extends { readonly no: number }>(
   })
   const parts = Map.groupBy(rows, ({ no }) => no)
   return chunks.map((chunk) => ({ ...chunk, parts: parts.get(chunk.no) ?? [] }))
+}
+
+/** The subjects of one chunk, packed. */
+export async function readSubjects(db: Db | Tx, chunk: ChunkKey): Promise<Buffer | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('chunks')
+    .select('subjects')
+    .where('batch_id', '=', chunk.batchId)
+    .where('no', '=', chunk.no)
+    .executeTakeFirst()
+  return row?.subjects
+}
+
+/** Every part of one chunk. */
+export async function partsOfChunk(db: Db | Tx, chunk: ChunkKey): Promise<readonly Part[]> {
+  return await queriesOf(db)
+    .selectFrom('parts')
+    .select(['check_kind as check', 'indexes', 'outcomes'])
+    .where('batch_id', '=', chunk.batchId)
+    .where('chunk_no', '=', chunk.no)
+    .execute()
 }
 
 /** Number and first row of every chunk, in order. */

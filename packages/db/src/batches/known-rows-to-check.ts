@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
+import type { ChunkKey } from './chunks.ts'
 
 /**
  * Locks a chunk of a batch that has not started, for the rest of the transaction; undefined if it
@@ -25,7 +26,7 @@ export async function lockOpenChunk(
  */
 export async function storeRowsToCheck(
   tx: Tx,
-  chunk: { readonly batchId: string; readonly no: number },
+  chunk: ChunkKey,
   asked: { readonly count: number; readonly subjects: Buffer; readonly cells: Buffer },
 ): Promise<void> {
   await tx

@@ -62,25 +62,6 @@ export async function deletePreview(db: Db | Tx, batchId: string): Promise<void>
   await queriesOf(db).deleteFrom('batch_previews').where('batch_id', '=', batchId).execute()
 }
 
-/** How many subjects of each check the chunks of a batch hold. */
-export async function subjectCounts(
-  db: Db | Tx,
-  batchId: string,
-): Promise<{ email: number; phone: number; ip: number; domain: number }> {
-  const total = (column: 'email_count' | 'phone_count' | 'ip_count' | 'domain_count') =>
-    sql<number>`coalesce(sum(${sql.ref(column)}), 0)::bigint`
-  return await queriesOf(db)
-    .selectFrom('chunks')
-    .select([
-      total('email_count').as('email'),
-      total('phone_count').as('phone'),
-      total('ip_count').as('ip'),
-      total('domain_count').as('domain'),
-    ])
-    .where('batch_id', '=', batchId)
-    .executeTakeFirstOrThrow()
-}
-
 /**
  * Overwrites the preview of a batch under the batch's lock; both arguments have the shape that
  * `findPreview` returns.

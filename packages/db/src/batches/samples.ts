@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { Check } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { ChunkKey } from './chunks.ts'
 import { readBatch, type BatchRow } from './rows.ts'
 import type { Prepaid } from './settle.ts'
 
@@ -82,20 +83,6 @@ export async function lockSampledChunk(
     .executeTakeFirst()
 }
 
-/** The subjects of one chunk, packed. */
-export async function readSubjects(
-  db: Db | Tx,
-  chunk: { batchId: string; no: number },
-): Promise<Buffer | undefined> {
-  const row = await queriesOf(db)
-    .selectFrom('chunks')
-    .select('subjects')
-    .where('batch_id', '=', chunk.batchId)
-    .where('no', '=', chunk.no)
-    .executeTakeFirst()
-  return row?.subjects
-}
-
 /** Outcomes of a sample, to be stored in the chunk that its rows came from. */
 export interface SampledPart {
   readonly check: Check
@@ -111,7 +98,7 @@ export interface SampledPart {
  */
 export async function storeSampledParts(
   tx: Tx,
-  chunk: { batchId: string; no: number },
+  chunk: ChunkKey,
   parts: readonly SampledPart[],
   prepaid: Prepaid,
 ): Promise<number> {
@@ -159,7 +146,7 @@ export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
 }
 
 /** What a sample has paid for one chunk. */
-export async function prepaidOf(tx: Tx, chunk: { batchId: string; no: number }): Promise<Prepaid> {
+export async function prepaidOf(tx: Tx, chunk: ChunkKey): Promise<Prepaid> {
   const row = await tx
     .selectFrom('chunks')
     .select(['prepaid as credits', 'prepaid_records as records'])

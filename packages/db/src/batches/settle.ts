@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import { jsonbText } from '../jsonb.ts'
-import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
-import type { Part } from './chunks.ts'
+import { preparedAs, type Tx } from '../database.ts'
+import type { ChunkKey } from './chunks.ts'
 import { SILENCE } from './merge-waiting.ts'
 import { isHeld, type TaskFence } from './tasks.ts'
 
@@ -137,19 +137,6 @@ export async function storeTaskOutcomes(
   return rows[0]
 }
 
-/** Every part of a chunk, read in the transaction that settles it. */
-export async function partsOfChunk(
-  db: Db | Tx,
-  chunk: { batchId: string; no: number },
-): Promise<readonly Part[]> {
-  return await queriesOf(db)
-    .selectFrom('parts')
-    .select(['check_kind as check', 'indexes', 'outcomes'])
-    .where('batch_id', '=', chunk.batchId)
-    .where('chunk_no', '=', chunk.no)
-    .execute()
-}
-
 /**
  * Marks a chunk as settled, with its charge and verdict counts.
  *
@@ -157,7 +144,7 @@ export async function partsOfChunk(
  */
 export async function markSettled(
   tx: Tx,
-  chunk: { batchId: string; no: number },
+  chunk: ChunkKey,
   sums: { charged: number; verdicts: readonly number[]; doneCount: number | null },
 ): Promise<void> {
   await sql`
