@@ -3,11 +3,11 @@ import type { ErasureCounts } from '@plumbline/contract/erasure'
 import {
   countBlanked,
   lockHeldChunk,
-  nextResultAttempt,
   readHeldChunks,
   writeBlanked,
   type HeldChunk,
 } from '@plumbline/db/batches/blank'
+import { nextResultAttempt } from '@plumbline/db/batches/result-files'
 import { findPreview, writePreview, type StoredPreview } from '@plumbline/db/batches/previews'
 import { lockBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'

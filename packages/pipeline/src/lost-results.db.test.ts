@@ -1,7 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { claimResult } from '@plumbline/db/batches/lost-results'
+import { claimResult } from '@plumbline/db/batches/result-files'
 import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { readBatch } from '@plumbline/db/batches/rows'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'

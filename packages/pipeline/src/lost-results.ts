@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { claimResult, missingResults, pageOfResults } from '@plumbline/db/batches/lost-results'
+import { claimResult, missingResults, pageOfResults } from '@plumbline/db/batches/result-files'
 import { abandonStage } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import type { Pipeline } from './pipeline.ts'

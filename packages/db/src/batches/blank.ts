@@ -6,7 +6,6 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { SQLSTATE } from '../sqlstate.ts'
 import type { Part } from './chunks.ts'
-import type { BatchRow } from './rows.ts'
 
 /** Stored outcomes of a chunk and check. */
 export interface HeldPart extends Part {
@@ -199,20 +198,4 @@ export async function unfinishedEnds(
   const idsOf = (deleted: boolean): readonly string[] =>
     rows.filter((row) => row.deleted === deleted).map(({ id }) => id)
   return { deleted: idsOf(true), ending: idsOf(false) }
-}
-
-/**
- * Returns a new attempt number for a result file that is to be rewritten; undefined if the batch
- * has none any more.
- */
-export async function nextResultAttempt(db: Db, batchId: string): Promise<BatchRow | undefined> {
-  return await db.kysely
-    .updateTable('batches')
-    .set({ lease: sql`lease + 1` })
-    .where('id', '=', batchId)
-    .where('result_key', 'is not', null)
-    .where('status', 'in', ['completed', 'canceled'])
-    .where(sql<boolean>`erasing is null and blank_count <> result_blank_count`)
-    .returningAll()
-    .executeTakeFirst()
 }

@@ -34,31 +34,43 @@ function results(db: Db) {
     .selectFrom('batches')
     .select(['id', 'result_key as key'])
     .$narrowType<{ key: string }>()
-    .where('result_key', 'is not', null)
-    .where('status', 'in', ['completed', 'canceled'])
-    .where('erasing', 'is', null)
+    .where(HAS_RESULT)
 }
 
+/** SQL: whether a batch has ended with a result file, and is not being erased. */
+const HAS_RESULT = sql<boolean>`result_key is not null and status in ('completed', 'canceled')
+  and erasing is null`
+
 /**
- * Returns a new attempt number for a result file that is to be rewritten, with a lease; undefined
- * if there is no such file, or another process is rewriting it.
+ * Returns a new attempt number for a lost result file that is to be written again, with a lease;
+ * undefined if there is no such file, or another process is writing it.
  */
 export async function claimResult(
   db: Db,
   batchId: string,
   leaseMs: number,
 ): Promise<BatchRow | undefined> {
-  return await db.kysely
-    .updateTable('batches')
-    .set({
-      lease: sql`lease + 1`,
-      lease_until: sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
-    })
-    .where('id', '=', batchId)
-    .where('result_key', 'is not', null)
-    .where('status', 'in', ['completed', 'canceled'])
-    .where('erasing', 'is', null)
+  return await nextAttempt(db, batchId)
+    .set({ lease_until: sql`clock_timestamp() + ${leaseMs} * interval '1 ms'` })
     .where(sql<boolean>`(lease_until is null or lease_until < clock_timestamp())`)
-    .returningAll()
     .executeTakeFirst()
+}
+
+/**
+ * Returns a new attempt number for a result file that may still have blanked rows, whether another
+ * process is writing it or not; undefined if the batch has no such file.
+ */
+export async function nextResultAttempt(db: Db, batchId: string): Promise<BatchRow | undefined> {
+  return await nextAttempt(db, batchId)
+    .where(sql<boolean>`blank_count <> result_blank_count`)
+    .executeTakeFirst()
+}
+
+function nextAttempt(db: Db, batchId: string) {
+  return db.kysely
+    .updateTable('batches')
+    .set({ lease: sql`lease + 1` })
+    .where('id', '=', batchId)
+    .where(HAS_RESULT)
+    .returningAll()
 }
