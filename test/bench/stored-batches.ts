@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { storeRunningSums } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums } from '@plumbline/db/batches/sums'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { startService } from '@plumbline/testkit/service'
 import { atMost, median, type Figure } from './figure.ts'

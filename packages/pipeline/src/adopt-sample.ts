@@ -1,7 +1,8 @@
 import type { BareOutcomes } from '@plumbline/contract/score'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { hasErased } from '@plumbline/db/batches/blank'
-import { lockBatch, sumsOfBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch } from '@plumbline/db/batches/sums'
 import {
   lockSampledChunk,
   storeSampledParts,

@@ -1,13 +1,8 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
-import {
-  findBatch,
-  lockBatch,
-  sumsOfBatch,
-  type BatchOwner,
-  type BatchRow,
-} from '@plumbline/db/batches/rows'
+import { findBatch, lockBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch } from '@plumbline/db/batches/sums'
 import { batchViewOf } from './view.ts'
 
 /** Work of the caller that commits together with the batch's new state. */

@@ -1,13 +1,8 @@
 import { Problem } from '@plumbline/contract/problem'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { eraseStep, erasingBatches, lockExpiring } from '@plumbline/db/batches/erase'
-import {
-  moveBatch,
-  sumsOfBatch,
-  updateBatch,
-  type BatchOwner,
-  type BatchRow,
-} from '@plumbline/db/batches/rows'
+import { moveBatch, updateBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch } from '@plumbline/db/batches/sums'
 import type { Tx } from '@plumbline/db/database'
 import { eraseSamples } from '@plumbline/db/batches/samples'
 import { noteRemovals } from '@plumbline/db/file-store'

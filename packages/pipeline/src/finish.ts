@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
-import {
-  lockBatch,
-  moveBatch,
-  readBatch,
-  sumsOfBatch,
-  type BatchRow,
-} from '@plumbline/db/batches/rows'
+import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { StageFence } from '@plumbline/db/batches/stages'
+import { sumsOfBatch } from '@plumbline/db/batches/sums'
 import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
 import type { NewFile } from '@plumbline/storage/storage'

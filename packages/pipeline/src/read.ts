@@ -1,12 +1,7 @@
-import { LARGE_ROWS, sumsOfPage } from '@plumbline/db/batches/running-sums'
+import { LARGE_ROWS, sumsOfPage, sumsOfRows } from '@plumbline/db/batches/sums'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
-import {
-  pageOfBatches,
-  sumsOfRows,
-  type BatchOwner,
-  type BatchRow,
-} from '@plumbline/db/batches/rows'
+import { pageOfBatches, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { readBatchOf } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'

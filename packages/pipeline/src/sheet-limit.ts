@@ -1,6 +1,7 @@
 import { ADVICE_BY_RISK, ADVICE_BY_STATUS, type Advice } from '@plumbline/contract/advice'
 import { Problem } from '@plumbline/contract/problem'
-import { sumsOfBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { sumsOfBatch } from '@plumbline/db/batches/sums'
 import type { Pipeline } from './pipeline.ts'
 import { verdictNames } from './record.ts'
 import { SHEET_MAX_ROWS } from './workbook.ts'

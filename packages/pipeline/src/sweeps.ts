@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { storeRunningSums } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums } from '@plumbline/db/batches/sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepAccountless } from '@plumbline/db/people/sweep-accountless'
 import {

@@ -7,9 +7,8 @@ import {
   pageOfBatches,
   readBatches,
   sumFileBytes,
-  sumsOfBatch,
 } from '@plumbline/db/batches/rows'
-import { storeRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums, sumsOfBatch, sumsOfPage } from '@plumbline/db/batches/sums'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'

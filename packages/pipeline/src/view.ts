@@ -5,8 +5,8 @@ import {
   SHOWN_SHEETS_CHARS,
   type BatchView,
 } from '@plumbline/contract/batch-view'
-import type { BatchSums } from '@plumbline/db/batches/rows'
 import type { ShownBatch } from '@plumbline/db/batches/shown-columns'
+import type { BatchSums } from '@plumbline/db/tables/batches'
 import { cutValue } from '@plumbline/intake/preview-columns'
 import { verdictNames } from './record.ts'
 import { timeLeftMs } from './time-left.ts'

@@ -1,30 +1,13 @@
 import { PAUSED_DAYS, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import type { KeyMode } from '@plumbline/contract/plans'
-import { CHECKS, type Check } from '@plumbline/contract/products'
 import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import type { BatchesTable, KeptSums, OpenSubjects } from '../tables/batches.ts'
-import { openSubjects } from './pace.ts'
+import type { BatchesTable } from '../tables/batches.ts'
 import { SHOWN_COLUMNS, SHOWN_NAMES, type ShownBatch } from './shown-columns.ts'
 import { FILELESS_STATES, RETAINED_STATES, sqlStates, statesBefore } from './states.ts'
 
 /** A row of `batches`. */
 export type BatchRow = Selectable<BatchesTable>
-
-/**
- * Sums over the chunks of a batch; `answeredShare` is the share of all subjects that have an
- * outcome, 0 to 1.
- */
-export interface BatchSums extends KeptSums, OpenSubjects {
-  /** Whether open subjects were counted: not if it is not running, or has very many tasks. */
-  readonly isOpenCounted: boolean
-  /** Subjects by check. */
-  readonly totals: Readonly<Record<Check, number>>
-  /** Credits that its sample has paid. */
-  readonly prepaid: number
-  /** Milliseconds until the last task that waits for a time is due; 0 if none waits. */
-  readonly waitMs: number
-}
 
 /** Owner of a batch. An id of another account, or of the other mode, is not found. */
 export interface BatchOwner {
@@ -255,96 +238,6 @@ function seenBatches(
   if (after === undefined) return query
   const createdAt = sql`timestamptz 'epoch' + ${after.createdUs}::bigint * interval '1 microsecond'`
   return query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${after.id})`)
-}
-
-/** SQL: subjects of a chunk, of all checks. */
-const SUBJECTS = sql`(email_count + phone_count + ip_count + domain_count)`
-
-/**
- * SQL: rows of a chunk that have all their outcomes. For an open chunk the rows whose last outcome
- * is stored, and the same share of the rows that need no check.
- */
-const ROWS_KNOWN = sql`case
-  when settled_at is not null then coalesce(done_count, row_count)
-  when remaining = ${SUBJECTS} then 0
-  else round(row_count * (case
-      when greatest(email_count, phone_count, ip_count, domain_count) = ${SUBJECTS}
-      then billable_count - remaining else known_count end)::numeric / greatest(1, billable_count))
-  end`
-
-/** Sums over the chunks of batches, by batch id; one without chunks has none. */
-async function sumsOf(
-  db: Db | Tx,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, BatchSums>> {
-  const rows = await queriesOf(db)
-    .selectFrom('chunks')
-    .select([
-      'batch_id',
-      sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
-      // It is used to estimate the time of a running batch; other batches do not need it.
-      sql<OpenSubjects | null>`case when exists (
-          select from batches where batches.id = chunks.batch_id and batches.status = 'running')
-        then ${openSubjects('chunks.batch_id')} end`.as('seen'),
-      ...CHECKS.map((check) =>
-        sql<number>`sum(${sql.ref(`${check}_count`)})::bigint`.as(`${check}_total`),
-      ),
-      sql<number>`coalesce(sum(case when settled_at is null then prepaid else charged end), 0)::bigint`.as(
-        'credits_used',
-      ),
-      sql<number>`coalesce(sum(prepaid), 0)::bigint`.as('prepaid'),
-      sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
-        + domain_count))::float8`.as('answered_share'),
-      // One step in an index: the batch is read many times a second.
-      sql<number>`coalesce((
-          select greatest(0, extract(epoch from due_at - clock_timestamp()) * 1000)::float8
-          from tasks where tasks.batch_id = chunks.batch_id and due_at is not null
-          order by due_at desc limit 1), 0)`.as('wait_ms'),
-      ...[1, 2, 3, 4].map((place) =>
-        sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)::bigint`.as(`verdict_${place}`),
-      ),
-    ])
-    .where('batch_id', 'in', [...ids])
-    .groupBy('batch_id')
-    .execute()
-  const sums = new Map<string, BatchSums>()
-  for (const row of rows) {
-    const counts: Record<string, unknown> = row
-    sums.set(row.batch_id, {
-      rowsDone: row.rows_done,
-      creditsUsed: row.credits_used,
-      prepaid: row.prepaid,
-      answeredShare: row.answered_share,
-      isOpenCounted: row.seen !== null,
-      open: row.seen?.open ?? {},
-      groups: row.seen?.groups ?? [],
-      totals: {
-        email: Number(counts['email_total']),
-        phone: Number(counts['phone_total']),
-        ip: Number(counts['ip_total']),
-        domain: Number(counts['domain_total']),
-      },
-      waitMs: row.wait_ms,
-      verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
-    })
-  }
-  return sums
-}
-
-/** The sums over the chunks of one batch; undefined if it has none. */
-export async function sumsOfBatch(db: Db | Tx, id: string): Promise<BatchSums | undefined> {
-  return (await sumsOf(db, [id])).get(id)
-}
-
-/**
- * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
- */
-export async function sumsOfRows(
-  db: Db | Tx,
-  rows: readonly Pick<BatchRow, 'id' | 'sums'>[],
-): Promise<ReadonlyMap<string, BatchSums>> {
-  const open = rows.filter(({ sums }) => sums === null).map(({ id }) => id)
-  return open.length === 0 ? new Map() : await sumsOf(db, open)
 }
 
 const RETAINED: readonly BatchState[] = RETAINED_STATES

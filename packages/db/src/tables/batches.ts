@@ -10,7 +10,6 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>
-type Stored<T extends object | null> = JSONColumnType<T>
 
 /** The column that is mapped to a field, and the confidence of the mapping. */
 export interface MappedColumn {
@@ -19,7 +18,7 @@ export interface MappedColumn {
   readonly confidence: number
 }
 
-/** Columns as created by `migrations/0004_batches.sql`. */
+/** `batches`: uploaded files and asynchronous lookups. */
 export interface BatchesTable {
   id: string
   account_id: string
@@ -35,7 +34,7 @@ export interface BatchesTable {
   retention_days: number
   /** An asynchronous lookup: a batch of one record, left out of listings. */
   is_lookup: Generated<boolean>
-  requested: Stored<BatchRequest>
+  requested: JSONColumnType<BatchRequest>
   source_key: string
   file_name: string | null
   file_bytes: number
@@ -70,7 +69,7 @@ export interface BatchesTable {
   error: ColumnType<BatchFault | null, string | null | undefined, string | null>
   sums: ColumnType<KeptSums | null, string | null | undefined, string | null>
   running_sums: ColumnType<RunningSums | null, string | null | undefined, string | null>
-  ats: Stored<Partial<Record<BatchState, string>>>
+  ats: JSONColumnType<Partial<Record<BatchState, string>>>
   expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   lease: Generated<number>
   lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
@@ -189,16 +188,25 @@ export interface KeptSums {
   readonly rowsDone: number
   readonly creditsUsed: number
   readonly verdicts: readonly number[]
+  /** Share of all subjects that have an outcome, 0 to 1. */
   readonly answeredShare: number
 }
 
-/** Sums over the chunks of a running batch, at a moment in milliseconds since the Unix epoch. */
-export interface RunningSums extends KeptSums, OpenSubjects {
-  readonly at: number
+/** Sums over the chunks of a batch that has not ended. */
+export interface BatchSums extends KeptSums, OpenSubjects {
+  /** Whether open subjects were counted: not if it is not running, or has very many tasks. */
   readonly isOpenCounted: boolean
+  /** Subjects by check. */
   readonly totals: Readonly<Record<Check, number>>
+  /** Credits that its sample has paid. */
   readonly prepaid: number
+  /** Milliseconds until the last task that waits for a time is due; 0 if none waits. */
   readonly waitMs: number
+}
+
+/** Such sums of a running batch at a moment, in milliseconds since the Unix epoch. */
+export interface RunningSums extends BatchSums {
+  readonly at: number
 }
 
 /** `chunks`: runs of rows. */
@@ -231,7 +239,7 @@ export interface ChunksTable {
 export interface BatchPreviewsTable {
   batch_id: string
   lease: number
-  head: Stored<PreviewHead>
+  head: JSONColumnType<PreviewHead>
   counts: ColumnType<PreviewCounts | null, string | null | undefined, string | null>
 }
 

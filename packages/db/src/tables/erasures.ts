@@ -8,7 +8,7 @@ export interface ErasureTables {
   erasures: ErasuresTable
 }
 
-/** Columns of `erasures`, as created by `migrations/0094_erasures.sql`. */
+/** A row of `erasures`. */
 export interface ErasuresTable {
   /** `ers_` and 16 base62 characters. */
   id: string
