@@ -1,4 +1,4 @@
-import { deleteManyRows } from '@plumbline/db/account-state'
+import { deleteManyRows } from '@plumbline/db/closed-accounts'
 import { createAccount, getAccount } from '@plumbline/db/accounts'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { createKey, findKey } from '@plumbline/db/keys'

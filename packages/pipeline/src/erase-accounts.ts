@@ -5,7 +5,7 @@ import {
   hasDataInWork,
   listOwnBatches,
   listUnerased,
-} from '@plumbline/db/account-state'
+} from '@plumbline/db/closed-accounts'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
