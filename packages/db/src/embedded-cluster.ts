@@ -1,17 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import {
-  access,
-  chown,
-  link,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises'
+import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { ServerLayout } from './embedded-layout.ts'
+import { exists, type ServerLayout } from './embedded-layout.ts'
 import { randomBase62 } from './ids.ts'
 
 /** Name of the cluster's superuser and of its database. */
@@ -35,7 +25,7 @@ export async function readPassword(
   file: 'password' | 'serving-password',
 ): Promise<string> {
   const path = join(home, file)
-  if (!(await isFile(path))) await makePassword(path)
+  if (!(await exists(path))) await makePassword(path)
   const password = await readFile(path, 'utf8')
   if (password.length === PASSWORD_CHARS) return password
   throw new Error(`${path} does not hold the database's password`)
@@ -92,7 +82,7 @@ async function makeFresh(layout: ServerLayout, data: string, password: string): 
 }
 
 async function isCluster(data: string): Promise<boolean> {
-  return isFile(join(data, 'PG_VERSION'))
+  return exists(join(data, 'PG_VERSION'))
 }
 
 /** Names of clusters that are being made, and of their password files, beside `data`. */
@@ -179,11 +169,4 @@ export function exitOf(child: ChildProcess): Promise<number | string | null> {
     child.once('exit', (code, name) => settle(code ?? name))
     child.once('error', (error) => settle(error.message))
   })
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

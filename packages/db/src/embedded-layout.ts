@@ -273,7 +273,8 @@ function linkOf(entry: unknown): { source: string; target: string } {
   return { source: join(...(up.length > 0 ? up : ['.']), source), target }
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Whether there is a file or folder at a path. */
+export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,
