@@ -48,8 +48,12 @@ export async function abortUploads(
   return count
 }
 
-/** False if it is no longer there: another process has aborted it. */
-async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<boolean> {
+/** Aborts an upload; false if it is no longer there, as another process has aborted it. */
+export async function abortUpload(
+  client: S3Client,
+  key: string,
+  uploadId: string,
+): Promise<boolean> {
   try {
     await client.send({ method: 'DELETE', key, query: { uploadId } })
     return true

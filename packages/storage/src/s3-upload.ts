@@ -1,4 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
+import { abortUpload } from './s3-abandoned.ts'
 import { S3Error, type S3Client } from './s3-client.ts'
 import { escapedXml, textOf } from './s3-xml.ts'
 import type { NewFile } from './storage.ts'
@@ -141,7 +142,8 @@ async function beginMultipart(client: S3Client, key: string): Promise<Multipart>
     },
     abort: async () => {
       await Promise.all(underWay)
-      await abort(client, key, uploadId)
+      // The caller needs the original error; the bucket's own rule removes the parts.
+      await abortUpload(client, key, uploadId).catch(() => undefined)
     },
   }
 }
@@ -158,15 +160,6 @@ async function isStored(client: S3Client, key: string, bytes: number): Promise<b
   } catch {
     // The caller throws its own error.
     return false
-  }
-}
-
-/** Parts that are never completed are stored, and billed, until they are aborted. */
-async function abort(client: S3Client, key: string, uploadId: string): Promise<void> {
-  try {
-    await client.send({ method: 'DELETE', key, query: { uploadId } })
-  } catch {
-    // The caller needs the original error; the bucket's own rule removes the parts.
   }
 }
 
