@@ -1,4 +1,4 @@
-import { isAbsent } from '@plumbline/storage/marker'
+import { isAbsent } from '@plumbline/storage/storage'
 import type { Pipeline } from './pipeline.ts'
 import { withinStoreLimit } from './store-time-limit.ts'
 import { isOwnStore } from './sweep-store.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Storage } from './storage.ts'
+import { isAbsent, type Storage } from './storage.ts'
 
 /** Key of the file that names the installation that a store belongs to. */
 export const MARKER = 'installation'
@@ -64,11 +64,4 @@ async function writeMarker(storage: Storage, id: string, scratchDir: string): Pr
   } finally {
     await rm(path, { force: true })
   }
-}
-
-/** Whether an error means that there is no such file: a local disk and S3 report it differently. */
-export function isAbsent(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  return [code, error.name, error.message].some((text) => /\b(ENOENT|NoSuchKey)\b/.test(text))
 }

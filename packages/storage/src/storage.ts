@@ -6,7 +6,7 @@ export interface Storage extends AsyncDisposable {
   put(key: string, path: string): Promise<void>
   /** Begins a file that is written in pieces; it is in the store once it has ended. */
   create(key: string): Promise<NewFile>
-  /** Opens a file for reading, or a part of it. @throws if there is none. */
+  /** Opens a file for reading, or a part of it. @throws if there is none; see `isAbsent` */
   open(key: string, range?: ByteRange): Promise<Readable>
   /** A local copy for work that needs a path; `release` deletes the copy if one was made. */
   local(key: string): Promise<{ path: string; release(): Promise<void> }>
@@ -70,3 +70,10 @@ export interface StoredFile {
 
 /** Maximum number of files in one page of a listing. */
 export const LIST_PAGE = 1_000
+
+/** Whether an error means that there is no such file: a local disk and S3 report it differently. */
+export function isAbsent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return [code, error.name, error.message].some((text) => /\b(ENOENT|NoSuchKey)\b/.test(text))
+}

@@ -27,7 +27,7 @@ import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { openResults } from '@plumbline/pipeline/results'
 import { batchViewOf } from '@plumbline/pipeline/view'
 import type { ZipEntry } from '@plumbline/pipeline/zip-stream'
-import { isAbsent } from '@plumbline/storage/marker'
+import { isAbsent } from '@plumbline/storage/storage'
 import { webhookViewOf } from '@plumbline/webhooks/view'
 
 /** Rows that are read at a time. */
