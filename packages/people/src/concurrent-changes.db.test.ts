@@ -165,6 +165,24 @@ test('an invitation that is replaced while it is accepted gives no membership', 
   expect(await listMembers(db, owner.accountId)).toHaveLength(1)
 })
 
+test('who signs up while the members and invitations of the account are counted is counted once', async () => {
+  const { accountId, userId } = await actorOf(await newUser())
+  const invitation = await invited({ accountId, userId }, 'viewer')
+  const form = { name: 'Guest', email: GUEST, password: PASSWORD, invitation }
+  const counts: number[] = []
+  let joining: Promise<unknown> | undefined
+  await inTransaction(db, async (tx) => {
+    await lockAccount(tx, accountId)
+    counts.push((await listMembers(tx, accountId)).length)
+    joining = signUp(peopleOf(), VISITOR, form)
+    await Promise.race([joining, waitsForLock()])
+    counts.push((await listInvitations(tx, accountId)).length)
+  })
+  await joining
+  expect(counts).toEqual([1, 1])
+  expect(await listMembers(db, accountId)).toHaveLength(2)
+})
+
 test('an owner who is removed while inviting somebody has invited nobody', async () => {
   const owner = await actorOf(await newUser())
   let inviting: Promise<unknown> | undefined

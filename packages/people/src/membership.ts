@@ -155,11 +155,21 @@ export async function acceptInvitation(people: People, user: User, token: string
         'The invitation is for another address; sign in with that one.',
       )
     }
-    await lockAccount(tx, accountId)
-    if (!(await useInvitation(tx, digest))) throw staleLink()
+    await useUpInvitation(tx, accountId, digest)
     await join(tx, { accountId, userId: user.id }, role)
     return accountId
   })
+}
+
+/**
+ * Uses up an invitation for a member who joins in the same transaction. It holds the account's lock:
+ * who counts members and invitations meanwhile must meet one of the two.
+ *
+ * @throws Problem if it is used, expired or replaced
+ */
+export async function useUpInvitation(tx: Tx, accountId: string, digest: Buffer): Promise<void> {
+  await lockAccount(tx, accountId)
+  if (!(await useInvitation(tx, digest))) throw staleLink()
 }
 
 /** Makes a user a member of an account, unless the user is one. */

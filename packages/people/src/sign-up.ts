@@ -2,7 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { createAccount } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { findInvitation, useInvitation } from '@plumbline/db/people/invitations'
+import { findInvitation } from '@plumbline/db/people/invitations'
 import {
   deleteLinkCodesOfAddress,
   newestLinkCode,
@@ -16,7 +16,7 @@ import { tooManyTries } from './attempts.ts'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
-import { join } from './membership.ts'
+import { join, useUpInvitation } from './membership.ts'
 import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -219,7 +219,7 @@ async function signUpInvited(
   const passwordDigest = await people.passwords.hash(form.password)
   return await inTransaction(people.db, async (tx) => {
     const { accountId, role, emailKey } = invitation
-    if (!(await useInvitation(tx, digest))) throw staleLink()
+    await useUpInvitation(tx, accountId, digest)
     const verified = people.settings.hasMail
     const user = await insertUser(tx, { ...form, emailKey, passwordDigest, verified })
     if (user === undefined) throw alreadyThere()
