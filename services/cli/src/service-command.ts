@@ -2,7 +2,6 @@ import type { Client } from '@plumbline/client/client'
 import type { Command } from 'commander'
 import { jsonOption, keyOption, wholeNumber } from './arguments.ts'
 import { openServiceClient } from './service.ts'
-import { cliSettings } from './settings.ts'
 import { writeJson, type Shell } from './shell.ts'
 import { facts, table } from './table.ts'
 
@@ -79,6 +78,6 @@ export async function askService<T>(
   key: string | undefined,
   ask: Ask<T>,
 ): Promise<T> {
-  const client = await openServiceClient(cliSettings(shell.environment), key)
+  const client = await openServiceClient(shell.environment, key)
   return await ask(client, { signal: shell.stop })
 }

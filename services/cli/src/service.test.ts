@@ -79,13 +79,15 @@ test('a process with the pid of an ended service is not taken for it', async () 
 })
 
 test('without service and settings the message names both remedies', async () => {
-  const settings = cliSettings({ DATA_DIR: dir })
-  await expect(openServiceDatabase(settings)).rejects.toThrow(
+  const environment = { DATA_DIR: dir }
+  await expect(openServiceDatabase(environment)).rejects.toThrow(
     `No service runs on ${dir} and DATABASE_URL is not set; run "npm start", or set DATABASE_URL.`,
   )
-  await expect(openServiceClient(settings, 'k')).rejects.toThrow('API_URL is not set')
+  await expect(openServiceClient(environment, 'k')).rejects.toThrow('API_URL is not set')
   await writeFacts(endedPid())
-  await expect(openServiceClient(settings, 'k')).rejects.toThrow(`The service of ${dir} has ended`)
+  await expect(openServiceClient(environment, 'k')).rejects.toThrow(
+    `The service of ${dir} has ended`,
+  )
 })
 
 test('a damaged service file is refused, not guessed at', async () => {
@@ -94,10 +96,10 @@ test('a damaged service file is refused, not guessed at', async () => {
 })
 
 test('calls need a key of printable characters', async () => {
-  const settings = cliSettings({ DATA_DIR: dir, API_URL: 'http://api.example' })
-  await expect(openServiceClient(settings, undefined)).rejects.toThrow('No API key was given')
-  await expect(openServiceClient(settings, 'svc_live_\u2026')).rejects.toThrow('copy it again')
-  const set = cliSettings({ DATA_DIR: dir, API_URL: 'http://api.example', PLUMBLINE_KEY: 'k' })
+  const environment = { DATA_DIR: dir, API_URL: 'http://api.example' }
+  await expect(openServiceClient(environment, undefined)).rejects.toThrow('No API key was given')
+  await expect(openServiceClient(environment, 'svc_live_\u2026')).rejects.toThrow('copy it again')
+  const set = { ...environment, PLUMBLINE_KEY: 'k' }
   expect(await openServiceClient(set, undefined)).toBeDefined()
 })
 

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createClient, type Client } from '@plumbline/client/client'
 import { openDatabase, type Db } from '@plumbline/db/database'
+import type { Environment } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 import { Refusal } from './refusal.ts'
-import type { CliSettings } from './settings.ts'
+import { cliSettings, type CliSettings } from './settings.ts'
 
 const serviceFile = z.object({
   pid: z.int().min(1),
@@ -48,17 +49,22 @@ export async function findService(settings: CliSettings): Promise<ServiceLocatio
 }
 
 /** Opens the service's database for a command. @throws Refusal if it is not known */
-export async function openServiceDatabase(settings: CliSettings): Promise<Db> {
-  const location = await findService(settings)
+export async function openServiceDatabase(environment: Environment): Promise<Db> {
+  return openDatabaseOf(await findService(cliSettings(environment)))
+}
+
+/** Opens the database of a service that was found. @throws Refusal if it is not known */
+export function openDatabaseOf(location: ServiceLocation): Db {
   if (location.databaseUrl === null) throw notFound(location, 'DATABASE_URL')
   return openDatabase({ url: location.databaseUrl, poolSize: 2, applicationName: 'cli' })
 }
 
 /** A client of the service. @throws Refusal if its address or the key is not known */
 export async function openServiceClient(
-  settings: CliSettings,
+  environment: Environment,
   key: string | undefined,
 ): Promise<Client> {
+  const settings = cliSettings(environment)
   const location = await findService(settings)
   if (location.url === null) throw notFound(location, 'API_URL')
   const chosen = key ?? settings.PLUMBLINE_KEY

@@ -4,7 +4,7 @@ import { listAccounts } from '@plumbline/db/accounts'
 import { openAccount } from '@plumbline/metering/open-account'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
-import { findService, openServiceDatabase } from '../service.ts'
+import { findService, openDatabaseOf } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
@@ -31,11 +31,14 @@ export function addAccountCreate(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, options: Options): Promise<void> {
   const { email, plan, timeZone, json } = options
-  const settings = cliSettings(shell.environment)
-  const { keyPrefix } = await findService(settings)
-  await using db = await openServiceDatabase(settings)
+  const location = await findService(cliSettings(shell.environment))
+  await using db = openDatabaseOf(location)
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
-  const opened = await openAccount(db, { ...wanted, actor: actorOf(options), service: keyPrefix })
+  const opened = await openAccount(db, {
+    ...wanted,
+    actor: actorOf(options),
+    service: location.keyPrefix,
+  })
   const made = { account_id: opened.id, live_key: opened.liveKey, test_key: opened.testKey }
   if (json) return writeJson(shell, made)
   shell.write(facts(made, shell))

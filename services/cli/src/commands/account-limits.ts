@@ -5,7 +5,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
 import { addLimitOptions, limitsOf, type LimitOptions } from '../own-limits.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 import { readLimits, readOwnLimits } from '@plumbline/db/limits'
@@ -28,7 +27,7 @@ export function addAccountLimits(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const limits = limitsOf(options)
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
   if (Object.keys(limits).length > 0) {
     await limitAccount(db, { actor: actorOf(options), accountId: id, limits })

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { listAccounts } from '@plumbline/db/accounts'
 import { jsonOption, wholeNumber } from '../arguments.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -26,7 +25,7 @@ export function addAccountList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { search, limit, json }: Options): Promise<void> {
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const accounts = await listAccounts(db, limit, search)
   if (json) {
     const views = accounts.map((account) => ({

@@ -6,7 +6,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
 import { refOption, showGrant, sourceRef } from '../grant.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -30,7 +29,7 @@ export function addAccountPack(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { pack, ref, json } = options
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
   const act = { actor: actorOf(options), accountId: id, pack, sourceRef: sourceRef(ref) }
   await showGrant(shell, db, id, { ...(await givePack(db, act)), json })

@@ -5,7 +5,6 @@ import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -27,7 +26,7 @@ export function addAccountPlan(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { plan, json } = options
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
   const change = await moveToPlan(db, { actor: actorOf(options), accountId: id, plan })
   if (json) {

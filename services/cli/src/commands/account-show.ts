@@ -5,7 +5,6 @@ import { requireAccount } from '../accounts.ts'
 import { jsonOption } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
@@ -20,7 +19,7 @@ export function addAccountShow(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, id: string, { json }: { readonly json: boolean }): Promise<void> {
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const account = await requireAccount(db, id)
   const balance = await readBalance(db, id)
   if (balance === undefined) throw new Refusal(`The account ${id} has no balance.`)

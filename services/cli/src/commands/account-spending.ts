@@ -6,7 +6,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
 import { nullIfNone, numberOrNone, type NumberOrNone } from '../own-limits.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
@@ -38,7 +37,7 @@ export function addAccountSpending(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { dailyLimit, lowMark, json } = options
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
   if (dailyLimit !== undefined || lowMark !== undefined) {
     const bounds = {

@@ -4,7 +4,6 @@ import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 /** Characters of a reason at most. */
@@ -23,7 +22,7 @@ export function addAccountSuspend(parent: Command, shell: Shell): void {
       if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX_CHARS)) {
         throw new UsageError(`A reason has 1 to ${REASON_MAX_CHARS} characters.`)
       }
-      await using db = await openServiceDatabase(cliSettings(shell.environment))
+      await using db = await openServiceDatabase(shell.environment)
       await requireAccount(db, id)
       await suspendAccount(db, { actor: actorOf(options), accountId: id, reason })
       shell.write(`${id} is suspended: its calls are refused and its batches wait.\n`)
@@ -38,7 +37,7 @@ export function addAccountResume(parent: Command, shell: Shell): void {
     .argument('<id>', 'account')
     .addOption(asOption())
     .action(async (id: string, options: Acting) => {
-      await using db = await openServiceDatabase(cliSettings(shell.environment))
+      await using db = await openServiceDatabase(shell.environment)
       await requireAccount(db, id)
       await resumeAccount(db, { actor: actorOf(options), accountId: id })
       shell.write(`${id} is active.\n`)
@@ -55,7 +54,7 @@ export function addAccountClose(parent: Command, shell: Shell): void {
     .addOption(asOption())
     .action(async (id: string, options: Acting & { readonly yes: boolean }) => {
       if (!options.yes) throw new UsageError('Closing an account cannot be undone; add --yes.')
-      await using db = await openServiceDatabase(cliSettings(shell.environment))
+      await using db = await openServiceDatabase(shell.environment)
       await requireAccount(db, id)
       await closeAccount(db, { actor: actorOf(options), accountId: id })
       shell.write(`${id} is closed: its keys and sessions have ended, its data are being erased.\n`)

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { listAudit } from '@plumbline/db/audit-log'
 import { jsonOption, wholeNumber } from '../arguments.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -24,7 +23,7 @@ export function addAuditList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { account, limit, json }: Options): Promise<void> {
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const entries = await listAudit(db, { accountId: account, limit })
   if (json) {
     const views = entries.map(({ actedAt, actor, action, accountId, before, after }) => ({

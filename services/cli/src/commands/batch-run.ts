@@ -21,7 +21,6 @@ import { Interrupted, Refusal } from '../refusal.ts'
 import { formatOf, openResultFile } from '../result-file.ts'
 import { formatOption } from '../results-options.ts'
 import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
 interface Options extends ReadingOptions {
@@ -76,7 +75,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, path: string, options: Options): Promise<void> {
-  const client = await openServiceClient(cliSettings(shell.environment), options.key)
+  const client = await openServiceClient(shell.environment, options.key)
   const request = await requestOf(path, options)
   await using result = await openResultFile(options.out)
   const asks = isAsking(shell) && !options.yes

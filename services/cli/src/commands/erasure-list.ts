@@ -2,7 +2,6 @@ import { ERASURE_PAGE } from '@plumbline/contract/erasure'
 import type { Command } from 'commander'
 import { jsonOption, keyOption, wholeNumber } from '../arguments.ts'
 import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -27,7 +26,7 @@ export function addErasureList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { key, json, ...asked }: Options): Promise<void> {
-  const client = await openServiceClient(cliSettings(shell.environment), key)
+  const client = await openServiceClient(shell.environment, key)
   const page = await client.privacy.erasures(asked, { signal: shell.stop })
   if (json) {
     writeJson(shell, page)

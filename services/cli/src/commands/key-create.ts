@@ -5,7 +5,7 @@ import { createAuditedKey } from '@plumbline/db/key-acts'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
-import { findService, openServiceDatabase } from '../service.ts'
+import { findService, openDatabaseOf } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
@@ -28,11 +28,10 @@ export function addKeyCreate(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { mode, json } = options
-  const settings = cliSettings(shell.environment)
-  const { keyPrefix } = await findService(settings)
-  await using db = await openServiceDatabase(settings)
+  const location = await findService(cliSettings(shell.environment))
+  await using db = openDatabaseOf(location)
   await requireAccount(db, id)
-  const wanted = { accountId: id, mode, service: keyPrefix }
+  const wanted = { accountId: id, mode, service: location.keyPrefix }
   const { key } = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actorOf(options)))
   if (json) writeJson(shell, { key })
   else shell.write(`${key}\n`)

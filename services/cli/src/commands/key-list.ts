@@ -5,7 +5,6 @@ import { listKeys } from '@plumbline/db/keys'
 import { requireAccount } from '../accounts.ts'
 import { jsonOption, keyOption } from '../arguments.ts'
 import { openServiceClient, openServiceDatabase } from '../service.ts'
-import { cliSettings, type CliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -32,9 +31,7 @@ export function addKeyList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, id: string | undefined, { key, json }: Options): Promise<void> {
-  const settings = cliSettings(shell.environment)
-  const views =
-    id === undefined ? await ownKeys(settings, key, shell.stop) : await keysOf(settings, id)
+  const views = id === undefined ? await ownKeys(shell, key) : await keysOf(shell, id)
   const keys: readonly Listed[] = views.map(({ prefix, last4, id: keyId, mode, ...times }) => ({
     id: keyId,
     mode,
@@ -55,17 +52,16 @@ async function run(shell: Shell, id: string | undefined, { key, json }: Options)
   shell.write(table(['key', 'mode', 'state', 'created', 'last used'], rows, shell))
 }
 
-async function keysOf(settings: CliSettings, id: string): Promise<readonly KeyView[]> {
-  await using db = await openServiceDatabase(settings)
+async function keysOf({ environment }: Shell, id: string): Promise<readonly KeyView[]> {
+  await using db = await openServiceDatabase(environment)
   await requireAccount(db, id)
   return (await listKeys(db, id)).map(keyViewOf)
 }
 
 async function ownKeys(
-  settings: CliSettings,
+  { environment, stop }: Shell,
   key: string | undefined,
-  signal: AbortSignal,
 ): Promise<readonly KeyView[]> {
-  const client = await openServiceClient(settings, key)
-  return (await client.keys({ signal })).data
+  const client = await openServiceClient(environment, key)
+  return (await client.keys({ signal: stop })).data
 }

@@ -6,7 +6,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -28,7 +27,7 @@ export function addKeyRevoke(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { mode, json } = options
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
   if (!(await revokeAuditedKey(db, { accountId: id, mode }, actorOf(options)))) {
     throw new Refusal(

@@ -11,7 +11,6 @@ import type { RequestOf } from '@plumbline/contract/requests'
 import { jsonOption, keyOption } from '../arguments.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
@@ -52,7 +51,7 @@ async function run(
   options: Options,
 ): Promise<void> {
   const requests = requestsOf(product, subjects, options)
-  const client = await openServiceClient(cliSettings(shell.environment), options.key)
+  const client = await openServiceClient(shell.environment, options.key)
   let failed = 0
   for (const [index, request] of requests.entries()) {
     const result = await client

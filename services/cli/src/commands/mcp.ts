@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 import { keyOption } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 /** `mcp`: tools for a model, over standard input and output. */
@@ -18,7 +17,7 @@ export function addMcp(parent: Command, shell: Shell): void {
       if (input === undefined) throw new Refusal('There is no standard input to read from.')
       const sdk = await loadSdk()
       if (sdk === undefined) throw new Refusal(SDK_MISSING)
-      const client = await openServiceClient(cliSettings(shell.environment), key)
+      const client = await openServiceClient(shell.environment, key)
       await serveStdio(sdk, client, { input, write, tell, stop })
     })
 }

@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
 import { priceText } from '../price-text.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -17,7 +16,7 @@ export function addPackList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const packs = await listPacks(db)
   if (json) {
     writeJson(shell, packs)

@@ -6,7 +6,6 @@ import { wholeNumber } from '../arguments.ts'
 import { nullIfNone, priceCents, type NumberOrNone } from '../own-limits.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -45,7 +44,7 @@ async function run(shell: Shell, pack: string, options: Options): Promise<void> 
     ...(position === undefined ? {} : { position }),
   }
   if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await changePackOffer(db, { actor: actorOf(options), pack, changes })
   shell.write(`The pack ${pack} is changed; "pack list" shows it.\n`)
 }

@@ -3,7 +3,6 @@ import { listPlans } from '@plumbline/db/offers'
 import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 import { priceText } from '../price-text.ts'
@@ -18,7 +17,7 @@ export function addPlanList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const plans = await listPlans(db)
   if (json) {
     writeJson(shell, plans)

@@ -13,7 +13,6 @@ import {
 } from '../own-limits.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Acting, LimitOptions {
@@ -57,7 +56,7 @@ async function run(shell: Shell, plan: string, options: Options): Promise<void> 
     ...limitsOf(options),
   }
   if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await changePlanOffer(db, { actor: actorOf(options), plan, changes })
   shell.write(`The plan ${plan} is changed; "plan list" shows it.\n`)
 }

@@ -5,7 +5,6 @@ import { loadWeights } from '@plumbline/scoring/weights'
 import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -31,7 +30,7 @@ export function addScore(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, { weights, keep, json }: Options): Promise<void> {
   const own = await loadWeights(weights)
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const trial = await tryWeights(db, id, own, createScorer)
   if (keep) await storeWeights(db, own)
   if (json) writeJson(shell, { ...trial, kept: keep })

@@ -8,7 +8,7 @@ import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
-import { findService, openServiceDatabase } from '../service.ts'
+import { findService, openDatabaseOf } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
@@ -35,8 +35,8 @@ export function addUserLink(parent: Command, shell: Shell): void {
 async function run(shell: Shell, email: string, options: Options): Promise<void> {
   const { account, json } = options
   const settings = cliSettings(shell.environment)
-  const { url } = await findService(settings)
-  const base = settings.PUBLIC_URL ?? url
+  const location = await findService(settings)
+  const base = settings.PUBLIC_URL ?? location.url
   if (base === null) {
     throw new Refusal('The address of the service is not known; start it, or set PUBLIC_URL.')
   }
@@ -46,7 +46,7 @@ async function run(shell: Shell, email: string, options: Options): Promise<void>
       `Browsers sign in by HTTPS or on the machine of the service, not at ${base}; set PUBLIC_URL.`,
     )
   }
-  await using db = await openServiceDatabase(settings)
+  await using db = openDatabaseOf(location)
   if (account !== undefined) refuseClosed(await requireAccount(db, account))
   const link = await inTransaction(db, async (tx) => {
     const made = await newAccessCode(tx, {

@@ -7,7 +7,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { mailAddress } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -27,7 +26,7 @@ export function addUserOperator(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, email: string, options: Options): Promise<void> {
   const isOperator = !options.revoke
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   await inTransaction(db, async (tx) => {
     const user = await findUser(tx, emailKeyOf(email))
     if (user === undefined) {

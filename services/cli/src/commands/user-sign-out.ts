@@ -6,7 +6,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { mailAddress } from '../arguments.ts'
 import { Refusal, UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
-import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Acting {
@@ -28,7 +27,7 @@ async function run(shell: Shell, email: string | undefined, options: Options): P
   if ((email === undefined) !== options.all) {
     throw new UsageError('Name one user by their address, or everybody by --all.')
   }
-  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await using db = await openServiceDatabase(shell.environment)
   const user = email === undefined ? undefined : await findUser(db, emailKeyOf(email))
   if (email !== undefined && user === undefined) throw new Refusal(`Nobody signs in as ${email}.`)
   const actor = actorOf(options)
