@@ -6,6 +6,7 @@ import {
   type OwnLimits,
 } from '@plumbline/contract/plans'
 import { InvalidArgumentError, type Command } from 'commander'
+import { given } from './given.ts'
 
 const TEXTS: Readonly<Record<OwnLimit, string>> = {
   calls_per_second: 'calls a second',
@@ -18,8 +19,8 @@ const TEXTS: Readonly<Record<OwnLimit, string>> = {
 /** A number, or the word for no number: commander turns a parsed null into an empty text. */
 export type NumberOrNone = number | 'none'
 
-/** The number, or null for `none`. */
-export function nullIfNone(value: NumberOrNone): number | null {
+/** The number, or null for `none`; undefined if it was left out. */
+export function nullIfNone(value: NumberOrNone | undefined): number | null | undefined {
   return value === 'none' ? null : value
 }
 
@@ -42,18 +43,13 @@ export function addLimitOptions(command: Command): Command {
 
 /** The limits that were named. */
 export function limitsOf(options: LimitOptions): Partial<OwnLimits> {
-  const values: Readonly<Record<OwnLimit, NumberOrNone | undefined>> = {
-    calls_per_second: options.callsPerSecond,
-    calls_burst: options.callsBurst,
-    unfinished_batches: options.unfinishedBatches,
-    upload_rows: options.uploadRows,
-    hlr_numbers_per_day: options.hlrNumbersPerDay,
-  }
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, nullIfNone(value)]],
-    ),
-  )
+  return given({
+    calls_per_second: nullIfNone(options.callsPerSecond),
+    calls_burst: nullIfNone(options.callsBurst),
+    unfinished_batches: nullIfNone(options.unfinishedBatches),
+    upload_rows: nullIfNone(options.uploadRows),
+    hlr_numbers_per_day: nullIfNone(options.hlrNumbersPerDay),
+  } satisfies Readonly<Record<OwnLimit, number | null | undefined>>)
 }
 
 /** Reads a whole number up to `max`, or `none`. */

@@ -3,6 +3,7 @@ import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { RESULT_FORMATS, type ResultFormat } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiterOption, resultFilters } from './arguments.ts'
+import { given } from './given.ts'
 
 /** Selection and format of the results to write. */
 export interface ResultsChoice {
@@ -45,18 +46,9 @@ export function addResultsOptions(command: Command): Command {
 
 /** The options in the form that the client accepts. */
 export function resultsAsked(choice: ResultsChoice, format: ResultFormat): ResultsOptions {
-  const { only, columns, raw, bom, sep, delimiter, encoding } = choice
-  const sign = delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter)
-  return {
-    format,
-    raw,
-    bom,
-    sep,
-    ...(only === undefined ? {} : { only }),
-    ...(columns === undefined ? {} : { columns }),
-    ...(sign === undefined ? {} : { delimiter: sign }),
-    ...(encoding === undefined ? {} : { encoding }),
-  }
+  const { only, columns, raw, bom, sep, encoding } = choice
+  const delimiter = DELIMITER_NAMES.get(choice.delimiter ?? '')
+  return given({ format, raw, bom, sep, only, columns, delimiter, encoding })
 }
 
 /** Parses names of columns separated by commas; one with a comma is quoted. */

@@ -4,6 +4,7 @@ import { CREDITS_MAX } from '@plumbline/contract/plans'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
+import { given } from '../given.ts'
 import { nullIfNone, numberOrNone, type NumberOrNone } from '../own-limits.ts'
 import { openServiceDatabase } from '../service.ts'
 import { writeJson, type Shell } from '../shell.ts'
@@ -39,11 +40,8 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { dailyLimit, lowMark, json } = options
   await using db = await openServiceDatabase(shell.environment)
   await requireAccount(db, id)
-  if (dailyLimit !== undefined || lowMark !== undefined) {
-    const bounds = {
-      ...(dailyLimit === undefined ? {} : { dailyLimit: nullIfNone(dailyLimit) }),
-      ...(lowMark === undefined ? {} : { lowMark: nullIfNone(lowMark) }),
-    }
+  const bounds = given({ dailyLimit: nullIfNone(dailyLimit), lowMark: nullIfNone(lowMark) })
+  if (Object.keys(bounds).length > 0) {
     await setSpending(db, { actor: actorOf(options), accountId: id, bounds })
   }
   const spending = await readSpending(db, id)

@@ -4,6 +4,7 @@ import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { Option, type Command } from 'commander'
 import { CREDITS_MAX } from '@plumbline/contract/plans'
 import { wholeNumber } from '../arguments.ts'
+import { given } from '../given.ts'
 import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Refusal } from '../refusal.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
@@ -40,24 +41,22 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
 }
 
 function changeOf(options: Options): BatchChange {
-  const { header, sheet, delimiter, defaultCountry, maxCredits } = options
-  const asked = {
+  const { sheet } = options
+  const asked = given({
     product: options.product,
     mapping: options.mapping,
-    header,
+    header: options.header,
     sheet: sheet !== undefined && /^\d{1,4}$/.test(sheet) ? Number(sheet) : sheet,
     entry: options.entry,
     encoding: options.encoding,
-    delimiter: delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter),
+    delimiter: DELIMITER_NAMES.get(options.delimiter ?? ''),
     known: options.known,
     known_at: options.knownAt,
-    default_country: defaultCountry,
-    max_credits: maxCredits,
+    default_country: options.defaultCountry,
+    max_credits: options.maxCredits,
     name: options.name,
-  }
-  const read = batchChange.safeParse(
-    Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
-  )
+  })
+  const read = batchChange.safeParse(asked)
   if (read.success) return read.data
   throw new Refusal(read.error.issues[0]?.message ?? 'This cannot be changed.')
 }

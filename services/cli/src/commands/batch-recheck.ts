@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { CREDITS_MAX } from '@plumbline/contract/plans'
 import { resultFilters, wholeNumber } from '../arguments.ts'
+import { given } from '../given.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
@@ -39,13 +40,13 @@ export function addBatchRecheck(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { only, olderThanDays, maxCredits, start, name } = options
-  const wanted = {
-    ...(only === undefined ? {} : { only: [...only] }),
-    ...(olderThanDays === undefined ? {} : { older_than_days: olderThanDays }),
-    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
-    ...(start ? {} : { start }),
-    ...(name === undefined ? {} : { name }),
-  }
+  const wanted = given({
+    only: only && [...only],
+    older_than_days: olderThanDays,
+    max_credits: maxCredits,
+    start: start ? undefined : false,
+    name,
+  })
   await showResponse(shell, options, (client, call) =>
     client.batches.recheck(id, wanted, { ...call, idempotencyKey: randomUUID() }),
   )

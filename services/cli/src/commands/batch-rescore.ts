@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
+import { given } from '../given.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
@@ -22,11 +23,7 @@ export function addBatchRescore(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
-  const { weights, name } = options
-  const wanted = {
-    ...(weights === undefined ? {} : { weights }),
-    ...(name === undefined ? {} : { name }),
-  }
+  const wanted = given({ weights: options.weights, name: options.name })
   await showResponse(shell, options, (client, call) =>
     client.batches.rescore(id, wanted, { ...call, idempotencyKey: randomUUID() }),
   )

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
+import { given } from '../given.ts'
 import { formatOf, openResultFile } from '../result-file.ts'
 import { addResultsOptions, resultsAsked, type ResultsChoice } from '../results-options.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
@@ -35,7 +36,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const asked = {
     ...resultsAsked(options, formatOf(out, options.format)),
     refused,
-    ...(after === undefined ? {} : { after }),
+    ...given({ after }),
   }
   await showResponse(
     shell,

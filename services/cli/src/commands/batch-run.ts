@@ -15,6 +15,7 @@ import { CREDITS_MAX } from '@plumbline/contract/plans'
 import { jsonOption, keyOption, wholeNumber } from '../arguments.ts'
 import { confirmStart } from '../confirm.ts'
 import { followBatch } from '../follow.ts'
+import { given } from '../given.ts'
 import { createProgressBar } from '../progress.ts'
 import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
@@ -105,8 +106,6 @@ async function follow(shell: Shell, client: Client, created: BatchView): Promise
 }
 
 async function requestOf(path: string, options: Options): Promise<BatchPath> {
-  const { header } = options
-  const delimiter = DELIMITER_NAMES.get(options.delimiter ?? '')
   const facts = await stat(path).catch(() => undefined)
   if (facts?.isFile() === false) throw new Refusal(`${path} is not a file; a batch is one file.`)
   await access(path, constants.R_OK).catch((cause: unknown) => {
@@ -118,18 +117,20 @@ async function requestOf(path: string, options: Options): Promise<BatchPath> {
     path,
     fileName: basename(path),
     explain: options.explain,
-    ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
-    ...(header === undefined ? {} : { header }),
-    ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
-    ...(options.entry === undefined ? {} : { entry: options.entry }),
-    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
-    ...(delimiter === undefined ? {} : { delimiter }),
-    ...(options.known === undefined ? {} : { known: options.known }),
-    ...(options.knownAt === undefined ? {} : { knownAt: options.knownAt }),
-    ...(options.defaultCountry === undefined ? {} : { defaultCountry: options.defaultCountry }),
-    ...(options.maxCredits === undefined ? {} : { maxCredits: options.maxCredits }),
-    ...(options.retentionDays === undefined ? {} : { retentionDays: options.retentionDays }),
-    ...(options.name === undefined ? {} : { name: options.name }),
+    ...given({
+      mapping: options.mapping,
+      header: options.header,
+      sheet: options.sheet,
+      entry: options.entry,
+      encoding: options.encoding,
+      delimiter: DELIMITER_NAMES.get(options.delimiter ?? ''),
+      known: options.known,
+      knownAt: options.knownAt,
+      defaultCountry: options.defaultCountry,
+      maxCredits: options.maxCredits,
+      retentionDays: options.retentionDays,
+      name: options.name,
+    }),
   }
 }
 

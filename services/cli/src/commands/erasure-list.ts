@@ -1,5 +1,6 @@
 import { ERASURE_PAGE } from '@plumbline/contract/erasure'
 import type { Command } from 'commander'
+import { given } from '../given.ts'
 import {
   addPageOptions,
   serviceCommand,
@@ -20,7 +21,7 @@ export function addErasureList(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { limit, cursor, ...options }: Options): Promise<void> {
-  const asked = { limit, ...(cursor === undefined ? {} : { cursor }) }
+  const asked = given({ limit, cursor })
   await showPage(shell, options, (client, call) => client.privacy.erasures(asked, call), {
     erasure: ({ id }) => id,
     status: ({ status }) => status,

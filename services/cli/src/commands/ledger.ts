@@ -1,5 +1,6 @@
 import { LEDGER_PAGE } from '@plumbline/contract/ledger'
 import type { Command } from 'commander'
+import { given } from '../given.ts'
 import {
   addPageOptions,
   serviceCommand,
@@ -24,7 +25,7 @@ export function addLedger(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { limit, cursor, ...options }: Options): Promise<void> {
-  const asked = { limit, ...(cursor === undefined ? {} : { cursor }) }
+  const asked = given({ limit, cursor })
   await showPage(shell, options, (client, call) => client.ledger(asked, call), {
     when: ({ at }) => at,
     what: ({ kind }) => kind,

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander'
 import { CREDITS_MAX, OFFER_POSITION_MAX } from '@plumbline/contract/plans'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { wholeNumber } from '../arguments.ts'
+import { given } from '../given.ts'
 import { nullIfNone, priceCents, type NumberOrNone } from '../own-limits.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
@@ -37,12 +38,12 @@ export function addPackSet(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, pack: string, options: Options): Promise<void> {
   const { credits, priceUsd, offered, position } = options
-  const changes = {
-    ...(credits === undefined ? {} : { credits }),
-    ...(priceUsd === undefined ? {} : { price_cents: nullIfNone(priceUsd) }),
-    ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
-    ...(position === undefined ? {} : { position }),
-  }
+  const changes = given({
+    credits,
+    price_cents: nullIfNone(priceUsd),
+    is_offered: offered && offered === 'yes',
+    position,
+  })
   if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
   await using db = await openServiceDatabase(shell.environment)
   await changePackOffer(db, { actor: actorOf(options), pack, changes })

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander'
 import { CREDITS_MAX, OFFER_POSITION_MAX } from '@plumbline/contract/plans'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { wholeNumber } from '../arguments.ts'
+import { given } from '../given.ts'
 import {
   addLimitOptions,
   limitsOf,
@@ -47,14 +48,14 @@ const YES_NO = ['yes', 'no']
 
 async function run(shell: Shell, plan: string, options: Options): Promise<void> {
   const { credits, priceUsd, testKeys, offered, position } = options
-  const changes = {
-    ...(credits === undefined ? {} : { monthly_credits: credits }),
-    ...(priceUsd === undefined ? {} : { price_cents: nullIfNone(priceUsd) }),
-    ...(testKeys === undefined ? {} : { test_keys: testKeys === 'yes' }),
-    ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
-    ...(position === undefined ? {} : { position }),
+  const changes = given({
+    monthly_credits: credits,
+    price_cents: nullIfNone(priceUsd),
+    test_keys: testKeys && testKeys === 'yes',
+    is_offered: offered && offered === 'yes',
+    position,
     ...limitsOf(options),
-  }
+  })
   if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
   await using db = await openServiceDatabase(shell.environment)
   await changePlanOffer(db, { actor: actorOf(options), plan, changes })

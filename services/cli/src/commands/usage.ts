@@ -1,5 +1,6 @@
 import { USAGE_PARTS, type UsagePart, type UsageView } from '@plumbline/contract/usage'
 import { InvalidArgumentError, type Command } from 'commander'
+import { given } from '../given.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { table } from '../table.ts'
@@ -26,7 +27,7 @@ export function addUsage(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { from, to, by, ...options }: Options): Promise<void> {
-  const asked = { by, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+  const asked = given({ by, from, to })
   await showResponse(
     shell,
     options,

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookView } from '@plumbline/contract/webhook'
 import { DELIVERY_STATES, type DeliveryState } from '@plumbline/contract/webhook-limits'
+import { given } from '../given.ts'
 import { serviceCommand, showResponse, type Ask, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { table } from '../table.ts'
@@ -71,8 +72,7 @@ function addDeliveryCommands(parent: Command, shell: Shell): void {
     .argument('<id>', 'endpoint')
     .addOption(new Option('--status <status>', 'only these').choices(DELIVERY_STATES))
     .action((id: string, options: ServiceOptions & { readonly status?: DeliveryState }) => {
-      const { status } = options
-      const page = { limit: 50, ...(status === undefined ? {} : { status }) }
+      const page = given({ limit: 50, status: options.status })
       return showResponse(
         shell,
         options,
