@@ -65,6 +65,8 @@ describe('the program', () => {
       'more days than the service keeps a batch',
       ['batch', 'run', 'x', '--product', 'ip', '--out', 'y', '--retention-days', '366'],
     ],
+    ['values beside a file of them', ['erase', '--file', 'x', '--email', 'ada@example.com']],
+    ['addresses beside a file', ['erase', '--file', 'x', '--include-addresses']],
     ['an unknown verdict', ['batch', 'results', 'bat_1', '--out', 'y', '--only', 'risky,odd']],
     ['a row that is none', ['batch', 'results', 'bat_1', '--out', 'y', '--after', '-1']],
     [

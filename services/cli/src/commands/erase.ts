@@ -50,11 +50,17 @@ async function run(shell: Shell, options: Options): Promise<void> {
 }
 
 async function requestOf(options: Options): Promise<EraseRequest> {
-  if (options.file !== undefined) return await readRequest(options.file)
   const values = CHECKS.flatMap((check) => {
     const given = options[check]
     return given === undefined ? [] : [[check, [...given]] as const]
   })
+  if (options.file !== undefined) {
+    // What is left out of an erasure silently would stay.
+    if (values.length > 0 || options.includeAddresses) {
+      throw new UsageError('--file names all that is erased; write the rest into it.')
+    }
+    return await readRequest(options.file)
+  }
   if (values.length === 0) {
     throw new UsageError('Name what to erase: --email, --phone, --ip, --domain or --file.')
   }
