@@ -2,10 +2,6 @@ import { chmod, mkdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
-import { migrate } from '@plumbline/db/migrate'
-import { grantServing } from '@plumbline/db/serving-role'
-import { limitSessions } from '@plumbline/db/session-limits'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import type { Log } from '@plumbline/ports/log'
 import { createLog } from '@plumbline/runtime/log'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
@@ -22,6 +18,7 @@ import {
 import { lockDataDir } from './data-dir-lock.ts'
 import { keepPostgres, type KeptPostgres } from './keep-postgres.ts'
 import { refuseMoved } from './moved-mark.ts'
+import { ownerUrl, prepareDatabase, type DatabaseUrls } from './prepare-database.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { serviceUrl, welcomeUrl } from './service-url.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
@@ -59,13 +56,12 @@ async function startEverything(
   await using stack = new AsyncDisposableStack()
   // Before anything of the directory is touched.
   stack.use(await lockDataDir(dataDir))
-  const urls = await databaseUrls(given, dataDir, stack, out)
-  const direct = given.DATABASE_DIRECT_URL
+  const { source, ...urls } = await databaseUrls(given, dataDir, stack, out)
   let keysFile: string | undefined
   const keep = async (made: FirstAccount): Promise<void> => {
     if (!process.stdout.isTTY) keysFile = await writeFirstKeys(dataDir, made)
   }
-  const { firstAccount, welcomeCode } = await prepareDatabase(urls, direct, KEY_PREFIX, keep)
+  const { firstAccount, welcomeCode } = await prepare(source, urls, KEY_PREFIX, keep)
   let account = firstAccount === undefined ? '' : accountText(firstAccount, keysFile)
   // Also if the start fails, as where a port is in use: the next one makes no account.
   stack.defer(() => void process.stdout.write(account))
@@ -81,7 +77,7 @@ async function startEverything(
       pid: process.pid,
       url,
       adminUrl,
-      databaseUrl: direct ?? urls.serving,
+      databaseUrl: urls.direct ?? urls.serving,
       redisUrl: REDIS_URL ?? null,
       keyPrefix: KEY_PREFIX,
     })
@@ -136,27 +132,21 @@ async function closeToOthers(dataDir: string): Promise<void> {
   await chmod(dataDir, mode & 0o7777 & ~others).catch(() => undefined)
 }
 
-/** URLs of the database with the migrating role and the serving role. */
-interface DatabaseUrls {
-  /** What gave them, for messages. */
-  readonly source: string
-  readonly owner: string
-  readonly serving: string
-}
-
+/** The URLs of the database, and what gave them, for messages. */
 async function databaseUrls(
   {
     DATABASE_URL: serving,
     MIGRATE_DATABASE_URL: owner = serving,
-  }: Pick<LocalSettings, 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'>,
+    DATABASE_DIRECT_URL: direct,
+  }: Pick<LocalSettings, 'DATABASE_URL' | 'MIGRATE_DATABASE_URL' | 'DATABASE_DIRECT_URL'>,
   dataDir: string,
   stack: AsyncDisposableStack,
   out: Log,
-): Promise<DatabaseUrls> {
+): Promise<DatabaseUrls & { readonly source: string }> {
   if (serving !== undefined && owner !== undefined)
-    return { source: 'the database of DATABASE_URL', owner, serving }
+    return { source: 'the database of DATABASE_URL', owner, serving, direct }
   const { url, servingUrl } = await startPostgres(dataDir, stack, out)
-  return { source: 'the packaged Postgres', owner: url, serving: servingUrl }
+  return { source: 'the packaged Postgres', owner: url, serving: servingUrl, direct }
 }
 
 /**
@@ -191,22 +181,18 @@ async function startPostgres(
   return stack.use(await keepPostgres({ dataDir, warn }, out))
 }
 
-async function prepareDatabase(
-  { source, owner, serving }: DatabaseUrls,
-  direct: string | undefined,
+async function prepare(
+  source: string,
+  urls: DatabaseUrls,
   service: string,
   keep: (account: FirstAccount) => Promise<void>,
 ): Promise<{
   readonly firstAccount: FirstAccount | undefined
   readonly welcomeCode: string | undefined
 }> {
-  const url = owner === serving ? (direct ?? owner) : owner
-  await using db = openDatabase({ url, poolSize: 2, applicationName: 'local' })
+  await using db = openDatabase({ url: ownerUrl(urls), poolSize: 2, applicationName: 'local' })
   try {
-    await migrate(db)
-    await migrateQueue(url)
-    if (owner !== serving) await grantServing(db, serving)
-    if (direct !== undefined) await limitSessions(db, serving)
+    await prepareDatabase(db, urls)
   } catch (cause) {
     throw new Error(`${source} cannot be prepared`, { cause })
   }

@@ -3,13 +3,11 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { migrate } from '@plumbline/db/migrate'
 import { moveDatabase, type MovedTable } from '@plumbline/db/move-database'
 import { placeOf } from '@plumbline/db/server-address'
-import { grantServing } from '@plumbline/db/serving-role'
-import { limitSessions } from '@plumbline/db/session-limits'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { INSTALLATION_KEY_FILE } from '@plumbline/runtime/installation-key'
 import { readSettings } from '@plumbline/runtime/settings'
 import { markMoved } from './moved-mark.ts'
 import { hasPackagedPostgres, startStoppedPostgres } from './packaged-postgres.ts'
+import { ownerUrl, prepareDatabase } from './prepare-database.ts'
 import { runCommand } from './run-command.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
@@ -35,20 +33,19 @@ async function move(settings: LocalSettings): Promise<readonly MovedTable[]> {
   }
   await using stack = new AsyncDisposableStack()
   const source = stack.use(open(await startStoppedPostgres(stack, dataDir)))
-  const owner = MIGRATE_DATABASE_URL ?? direct ?? serving
-  const target = stack.use(open(owner))
-  await prepareTarget(target, { owner, serving, direct })
+  const urls = { owner: MIGRATE_DATABASE_URL ?? serving, serving, direct }
+  const target = stack.use(open(ownerUrl(urls)))
+  await refuseForeignTables(target)
+  // Before anything is copied, so that problems are reported at once.
+  await prepareDatabase(target, urls)
   await migrate(source)
   const moved = await moveDatabase(source, target)
   await markMoved(dataDir, placeOf(serving))
   return moved
 }
 
-/** Prepares the target before anything is copied, so that problems are reported at once. */
-async function prepareTarget(
-  target: Db,
-  { owner, serving, direct }: { owner: string; serving: string; direct: string | undefined },
-): Promise<void> {
+/** Refuses a target with tables that are not the service's. */
+async function refuseForeignTables(target: Db): Promise<void> {
   const { rowCount: strange } = await target.pool.query(
     `select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
        and to_regclass('public.migrations') is null limit 1`,
@@ -58,10 +55,6 @@ async function prepareTarget(
       'the database of DATABASE_URL holds tables of something else; give an empty one',
     )
   }
-  await migrate(target)
-  await migrateQueue(owner)
-  if (owner !== serving) await grantServing(target, serving)
-  if (direct !== undefined) await limitSessions(target, serving)
 }
 
 function open(url: string): Db {
