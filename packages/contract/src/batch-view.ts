@@ -111,6 +111,12 @@ export const batchView = z.strictObject({
 /** A batch as its owner sees it. */
 export type BatchView = z.infer<typeof batchView>
 
+/** Batches of a page of `GET /v1/batches`, by default and at most. */
+export const BATCH_PAGE = { default: 20, max: 100 } as const
+
+/** Characters of `search` at most. */
+export const BATCH_SEARCH_MAX_CHARS = 100
+
 /** One page of `GET /v1/batches`. */
 export const batchPage = z.strictObject({
   data: z.array(batchView),

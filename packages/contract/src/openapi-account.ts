@@ -1,5 +1,14 @@
 import { LEDGER_PAGE } from './ledger.ts'
-import { answer, ANY, headers, query, ref, refusals, type Part } from './openapi-parts.ts'
+import {
+  answer,
+  ANY,
+  headers,
+  pageParameters,
+  query,
+  ref,
+  refusals,
+  type Part,
+} from './openapi-parts.ts'
 import { USAGE_DAYS_MAX, USAGE_PARTS } from './usage.ts'
 
 const tags = ['account']
@@ -73,20 +82,12 @@ function usage(): Part {
 }
 
 function ledger(): Part {
-  const { default: fallback, max } = LEDGER_PAGE
   return {
     tags,
     operationId: 'readLedger',
     summary: 'Moves of credits, newest first, with the balance after each',
     parameters: [
-      query('limit', {
-        type: 'integer',
-        minimum: 1,
-        maximum: max,
-        default: fallback,
-        description: 'As JSON; CSV has all there are.',
-      }),
-      query('cursor', { type: 'string' }),
+      ...pageParameters(LEDGER_PAGE, { description: 'As JSON; CSV has all there are.' }),
       FORMAT,
     ],
     responses: {

@@ -1,11 +1,13 @@
 import { BATCH_STATES, PAUSED_DAYS } from './batch.ts'
 import { SAMPLE } from './batch-sample.ts'
+import { BATCH_PAGE, BATCH_SEARCH_MAX_CHARS } from './batch-view.ts'
 import { KNOWN } from './vendors.ts'
 import {
   answer,
   ANY,
   headers,
   jsonBody,
+  pageParameters,
   POSTING,
   query,
   ref,
@@ -32,15 +34,14 @@ export function batchPaths(): Part {
         description:
           'With `status` or `search`, a page may have fewer batches than `limit`, or none, although more follow: go on until `next_cursor` is null.',
         parameters: [
-          query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
-          query('cursor', { type: 'string' }),
+          ...pageParameters(BATCH_PAGE),
           query('status', {
             type: 'string',
             description: `States, separated by commas: ${BATCH_STATES.join(', ')}.`,
           }),
           query('search', {
             type: 'string',
-            maxLength: 100,
+            maxLength: BATCH_SEARCH_MAX_CHARS,
             description: 'A part of the name, the file name or the id, in any case.',
           }),
         ],

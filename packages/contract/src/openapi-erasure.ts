@@ -4,8 +4,8 @@ import {
   ANY,
   headers,
   jsonBody,
+  pageParameters,
   POSTING,
-  query,
   ref,
   refusals,
   type Part,
@@ -34,15 +34,11 @@ export function erasurePaths(): Part {
 }
 
 function list(): Part {
-  const { default: fallback, max } = ERASURE_PAGE
   return {
     tags,
     operationId: 'listErasures',
     summary: 'Receipts of erasures, newest first',
-    parameters: [
-      query('limit', { type: 'integer', minimum: 1, maximum: max, default: fallback }),
-      query('cursor', { type: 'string' }),
-    ],
+    parameters: pageParameters(ERASURE_PAGE),
     responses: { 200: answer('A page.', 'ErasurePage'), ...refusals([...ANY, 'bad_request']) },
   }
 }

@@ -125,6 +125,17 @@ export function query(name: string, schema: Part): Part {
   return { name, in: 'query', schema }
 }
 
+/** The parameters of a page of a listing. */
+export function pageParameters(
+  { default: fallback, max }: { readonly default: number; readonly max: number },
+  about: Part = {},
+): readonly Part[] {
+  return [
+    query('limit', { type: 'integer', minimum: 1, maximum: max, default: fallback, ...about }),
+    query('cursor', { type: 'string' }),
+  ]
+}
+
 /** A request body in JSON of one of the shapes. */
 export function jsonBody(schema: string): Part {
   return {

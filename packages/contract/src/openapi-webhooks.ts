@@ -3,13 +3,20 @@ import {
   ANY,
   headers,
   jsonBody,
+  pageParameters,
   POSTING,
   query,
   ref,
   refusals,
   type Part,
 } from './openapi-parts.ts'
-import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './webhook-limits.ts'
+import {
+  DELIVERY_PAGE,
+  DELIVERY_STATES,
+  WEBHOOK_KEPT_DAYS,
+  WEBHOOK_REPLAY,
+  WEBHOOK_ROTATION_HOURS,
+} from './webhook-limits.ts'
 
 const tags = ['webhooks']
 
@@ -70,8 +77,7 @@ function deliveryPaths(id: Part, once: Part): Part {
         tags,
         operationId: 'replayWebhook',
         summary: 'Send again all messages since a time',
-        description:
-          'Up to 10,000 messages, oldest first, each under its `webhook-id`. Those that wait for their next attempt are sent at once; those that are due already are not counted. While 100 messages or more wait to be sent to the endpoint, the call is refused with `conflict`.',
+        description: `Up to ${WEBHOOK_REPLAY.most.toLocaleString('en')} messages, oldest first, each under its \`webhook-id\`. Those that wait for their next attempt are sent at once; those that are due already are not counted. While ${WEBHOOK_REPLAY.maxDue} messages or more wait to be sent to the endpoint, the call is refused with \`conflict\`.`,
         parameters: [id, once],
         requestBody: jsonBody('WebhookReplay'),
         responses: {
@@ -167,8 +173,7 @@ function deliveries(id: Part): Part {
     summary: `What was sent in the last ${WEBHOOK_KEPT_DAYS} days, newest first`,
     parameters: [
       id,
-      query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
-      query('cursor', { type: 'string' }),
+      ...pageParameters(DELIVERY_PAGE),
       query('status', { type: 'string', enum: DELIVERY_STATES }),
     ],
     responses: {

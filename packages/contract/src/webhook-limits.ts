@@ -18,6 +18,15 @@ export const WEBHOOK_ROTATION_HOURS = 24
 /** Bytes of an endpoint's response that are stored. */
 export const WEBHOOK_RESPONSE_BYTES = 1_024
 
+/** Deliveries of a page, by default and at most. */
+export const DELIVERY_PAGE = { default: 20, max: 100 } as const
+
+/**
+ * Messages that one request sends again at most, and messages that are due from which on an
+ * endpoint is not sent others again.
+ */
+export const WEBHOOK_REPLAY = { most: 10_000, maxDue: 100 } as const
+
 /** States of a delivery. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
 /** State of a delivery. */

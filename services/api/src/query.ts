@@ -10,6 +10,8 @@ export interface Query {
   /** A day such as `2026-11-01`. */
   day(name: string): string | undefined
   wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
+  /** `limit`: entries of a page. */
+  limit(page: { readonly default: number; readonly max: number }): number
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
   /** Comma-separated words; empty if the parameter is absent. */
   words<T extends string>(name: string, values: readonly T[]): readonly T[]
@@ -41,6 +43,13 @@ export function readQuery(req: Request, known: readonly string[]): Query {
       throw new Problem('bad_request', `\`${name}\` came more than once; send it once.`)
     values.set(name, value)
   }
+  const wholeNumber: Query['wholeNumber'] = (name, { fallback, min, max }) => {
+    const value = values.get(name)
+    if (value === undefined) return fallback
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : -1
+    if (number >= min && number <= max) return number
+    throw new Problem('bad_request', `\`${name}\` must be a whole number from ${min} to ${max}.`)
+  }
   return {
     text: (name, shape) => {
       const value = values.get(name)
@@ -52,13 +61,8 @@ export function readQuery(req: Request, known: readonly string[]): Query {
       if (value === undefined || isDay(value)) return value
       throw new Problem('bad_request', `\`${name}\` must be a day such as 2026-11-01.`)
     },
-    wholeNumber: (name, { fallback, min, max }) => {
-      const value = values.get(name)
-      if (value === undefined) return fallback
-      const number = /^\d{1,16}$/.test(value) ? Number(value) : -1
-      if (number >= min && number <= max) return number
-      throw new Problem('bad_request', `\`${name}\` must be a whole number from ${min} to ${max}.`)
-    },
+    wholeNumber,
+    limit: ({ default: fallback, max }) => wholeNumber('limit', { fallback, min: 1, max }),
     oneOf: (name, wanted, fallback) => {
       const value = values.get(name)
       if (value === undefined) return fallback

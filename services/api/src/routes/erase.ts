@@ -63,9 +63,8 @@ export function listErasures(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
     const query = readQuery(req, ['limit', 'cursor'])
-    const { default: fallback, max } = ERASURE_PAGE
     const page = await pageOf(ctx.pipeline, owner, {
-      limit: query.wholeNumber('limit', { fallback, min: 1, max }),
+      limit: query.limit(ERASURE_PAGE),
       cursor: query.text('cursor', /^ers_[A-Za-z0-9]{1,60}$/),
     })
     await sendView(ctx, res, page)

@@ -1,4 +1,5 @@
 import { BATCH_STATES } from '@plumbline/contract/batch'
+import { BATCH_PAGE, BATCH_SEARCH_MAX_CHARS } from '@plumbline/contract/batch-view'
 import { listBatches as pageOf } from '@plumbline/pipeline/read'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -6,22 +7,16 @@ import { readQuery } from '../query.ts'
 import type { Handler } from './handler.ts'
 import { sendView } from './send-view.ts'
 
-/** Batches of a page, by default and at most. */
-const PAGE = { default: 20, max: 100 } as const
-
-/** Characters of a search at most. */
-const SEARCH_MAX_CHARS = 100
-
 /** `GET /v1/batches`: an account's batches, newest first, page by page. */
 export function listBatches(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
     const query = readQuery(req, ['limit', 'cursor', 'status', 'search'])
     const page = await pageOf(ctx.pipeline, owner, {
-      limit: query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max }),
+      limit: query.limit(BATCH_PAGE),
       cursor: query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/),
       states: query.words('status', BATCH_STATES),
-      search: query.phrase('search', SEARCH_MAX_CHARS),
+      search: query.phrase('search', BATCH_SEARCH_MAX_CHARS),
     })
     await sendView(ctx, res, page)
   }

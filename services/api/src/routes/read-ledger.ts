@@ -27,8 +27,7 @@ export function readLedger(ctx: Context): Handler {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
     const query = readQuery(req, ['limit', 'cursor', 'format'])
     const format = query.oneOf('format', ['json', 'csv'], 'json')
-    const { max } = LEDGER_PAGE
-    const limit = query.wholeNumber('limit', { fallback: LEDGER_PAGE.default, min: 1, max })
+    const limit = query.limit(LEDGER_PAGE)
     const place = placeOf(ctx, accountId, query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/))
     if (format === 'csv') {
       using _ = downloads.acquire(accountId)

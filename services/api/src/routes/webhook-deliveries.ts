@@ -5,7 +5,7 @@ import {
   type WebhookDeliveries,
   type WebhookReplayed,
 } from '@plumbline/contract/webhook'
-import { DELIVERY_STATES } from '@plumbline/contract/webhook-limits'
+import { DELIVERY_PAGE, DELIVERY_STATES, WEBHOOK_REPLAY } from '@plumbline/contract/webhook-limits'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import {
   countDue,
@@ -28,15 +28,6 @@ import { readOnceBody, respondOnce } from './respond-once.ts'
 import { sendView } from './send-view.ts'
 import { noSuchWebhook, webhookIdOf } from './webhooks.ts'
 
-/** Deliveries of a page, by default and at most. */
-const PAGE = { default: 20, max: 100 } as const
-
-/** Messages that one request sends again at most. */
-const REPLAY_MOST = 10_000
-
-/** Messages that are due from which on an endpoint is not sent others again. */
-const REPLAY_MAX_DUE = 100
-
 /** Test messages of one endpoint that are stored. */
 const TESTS_KEPT = 100
 
@@ -50,7 +41,7 @@ export function listDeliveries(ctx: Context): Handler {
     const endpoint = await findWebhook(ctx.db, accountId, webhookIdOf(req))
     if (endpoint === undefined) throw noSuchWebhook()
     const query = readQuery(req, ['limit', 'cursor', 'status'])
-    const limit = query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max })
+    const limit = query.limit(DELIVERY_PAGE)
     const status = query.oneOf('status', [...DELIVERY_STATES, ''], '')
     const cursor = query.text('cursor', DELIVERY_ID)
     const before =
@@ -108,12 +99,13 @@ export function replayWebhook(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
     const wanted = await readOnceBody(ctx, req, res, webhookReplay)
+    const { most, maxDue } = WEBHOOK_REPLAY
     const send: Sending = async (tx, { id }) => {
-      if ((await countDue(tx, id, REPLAY_MAX_DUE)) === REPLAY_MAX_DUE) {
-        const message = `${REPLAY_MAX_DUE} messages or more wait to be sent to this endpoint; replay others when they have been.`
+      if ((await countDue(tx, id, maxDue)) === maxDue) {
+        const message = `${maxDue} messages or more wait to be sent to this endpoint; replay others when they have been.`
         throw new Problem('conflict', message)
       }
-      const replayed = await replaySince(tx, id, new Date(wanted.since), REPLAY_MOST)
+      const replayed = await replaySince(tx, id, new Date(wanted.since), most)
       return { replayed } satisfies WebhookReplayed
     }
     await sendOnce(ctx, req, res, send, wanted)

@@ -1,3 +1,4 @@
+import { BATCH_PAGE } from '@plumbline/contract/batch-view'
 import type { Command } from 'commander'
 import {
   addPageOptions,
@@ -17,7 +18,7 @@ interface Options extends ServiceOptions {
 /** `batch list`: one page of the account's batches, newest first. */
 export function addBatchList(parent: Command, shell: Shell): void {
   const command = serviceCommand(parent, 'list', 'list the batches of the account, newest first')
-  addPageOptions(command, { max: 100, default: 20 })
+  addPageOptions(command, BATCH_PAGE)
     .option('--status <states>', 'in these states alone, separated by commas')
     .option('--search <text>', 'whose name, file name or id holds this')
     .action((options: Options) => run(shell, options))
