@@ -61,9 +61,7 @@ export function resultCalls(connection: Connection): ResultCalls {
       }),
     compareRows: async (id, other, { format = 'csv', all, ...call } = {}) => {
       const path = `${batchPath(id)}/compare${queryOf({ with: other, format, ...flags({ all }) })}`
-      const response = await connection.send({ method: 'GET', path, endless: true, ...call })
-      if (response.body === null) throw new Error('the service answered without a body')
-      return response.body
+      return (await connection.file({ method: 'GET', path, ...call })).body
     },
     recheck: (id, wanted, call) =>
       connection.json({ method: 'POST', path: `${batchPath(id)}/recheck`, json: wanted, ...call }),
@@ -82,13 +80,12 @@ export function resultCalls(connection: Connection): ResultCalls {
         encoding,
       })
       const path = `${batchPath(id)}/${refused === true ? 'refused' : 'results'}${query}`
-      const response = await connection.send({ method: 'GET', path, endless: true, ...call })
-      if (response.body === null) throw new Error('the service answered without a body')
-      const name = fileNameOf(response.headers.get('content-disposition') ?? '')
+      const { headers, body } = await connection.file({ method: 'GET', path, ...call })
+      const name = fileNameOf(headers.get('content-disposition') ?? '')
       return {
-        complete: response.headers.get('x-results-complete') === 'true',
+        complete: headers.get('x-results-complete') === 'true',
         fileName: name ?? `${id}.${format ?? 'csv'}`,
-        body: response.body,
+        body,
       }
     },
   }

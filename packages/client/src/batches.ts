@@ -115,6 +115,10 @@ export interface BatchCalls extends ResultCalls {
 export function batchCalls(connection: Connection): BatchCalls {
   const get: BatchCalls['get'] = (id, call) =>
     connection.json({ method: 'GET', path: batchPath(id), ...call })
+  const read = <T>(id: string, part: string, call?: CallOptions): Promise<T> =>
+    connection.json({ method: 'GET', path: `${batchPath(id)}/${part}`, ...call })
+  const post = <T>(id: string, part: string, call?: CallOptions): Promise<T> =>
+    connection.json({ method: 'POST', path: `${batchPath(id)}/${part}`, ...call })
   const results = resultCalls(connection)
   return {
     ...results,
@@ -125,24 +129,16 @@ export function batchCalls(connection: Connection): BatchCalls {
       readRows({ retries: connection.retries, results: results.results, get }, id, options),
     list: (page = {}, call) =>
       connection.json({ method: 'GET', path: `/v1/batches${queryOf(page)}`, ...call }),
-    start: (id, call) =>
-      connection.json({ method: 'POST', path: `${batchPath(id)}/start`, ...call }),
-    cancel: (id, call) =>
-      connection.json({ method: 'POST', path: `${batchPath(id)}/cancel`, ...call }),
-    preview: (id, call) =>
-      connection.json({ method: 'GET', path: `${batchPath(id)}/preview`, ...call }),
+    start: (id, call) => post(id, 'start', call),
+    cancel: (id, call) => post(id, 'cancel', call),
+    preview: (id, call) => read(id, 'preview', call),
     change: (id, change, call) =>
       connection.json({ method: 'PATCH', path: batchPath(id), json: change, ...call }),
-    sample: (id, call) =>
-      connection.json({ method: 'POST', path: `${batchPath(id)}/sample`, ...call }),
-    readSample: (id, call) =>
-      connection.json({ method: 'GET', path: `${batchPath(id)}/sample`, ...call }),
-    known: (id, call) =>
-      connection.json({ method: 'GET', path: `${batchPath(id)}/known`, ...call }),
-    pause: (id, call) =>
-      connection.json({ method: 'POST', path: `${batchPath(id)}/pause`, ...call }),
-    resume: (id, call) =>
-      connection.json({ method: 'POST', path: `${batchPath(id)}/resume`, ...call }),
+    sample: (id, call) => post(id, 'sample', call),
+    readSample: (id, call) => read(id, 'sample', call),
+    known: (id, call) => read(id, 'known', call),
+    pause: (id, call) => post(id, 'pause', call),
+    resume: (id, call) => post(id, 'resume', call),
     delete: async (id, call) => {
       await connection.send({ method: 'DELETE', path: batchPath(id), ...call })
     },

@@ -63,6 +63,11 @@ export interface Connection {
   send(call: Call): Promise<Response>
   /** Sends a call and resolves with the JSON of its response, whose shape the contract promises. */
   json<T>(call: Call): Promise<T>
+  /** Sends a call and resolves with its response, a file without a time-out, and its body. */
+  file(call: Call): Promise<{
+    readonly headers: Headers
+    readonly body: ReadableStream<Uint8Array>
+  }>
 }
 
 /** A `Retry-After` longer than this is not waited for. */
@@ -125,6 +130,11 @@ export function openConnection(options: ConnectionOptions): Connection {
       // Safe because the shapes of responses are the contract's, and the service is tested to keep
       // them.
       sent(call, async (response) => JSON.parse(await response.text()) as T),
+    file: async (call) => {
+      const { headers, body } = await sent({ ...call, endless: true }, async (response) => response)
+      if (body === null) throw new Error('the service answered without a body')
+      return { headers, body }
+    },
   }
 }
 

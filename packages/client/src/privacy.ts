@@ -22,7 +22,7 @@ export interface PrivacyCalls {
 }
 
 /** Makes the calls for stored data over a connection. */
-export function privacyCalls({ json, send }: Connection): PrivacyCalls {
+export function privacyCalls({ json, file }: Connection): PrivacyCalls {
   const erasure: PrivacyCalls['erasure'] = (id, call) =>
     json({ method: 'GET', path: `/v1/erase/${encodeURIComponent(id)}`, ...call })
   return {
@@ -37,10 +37,6 @@ export function privacyCalls({ json, send }: Connection): PrivacyCalls {
         await sleep(everyMs, call.signal)
       }
     },
-    export: async (call) => {
-      const response = await send({ method: 'GET', path: '/v1/export', endless: true, ...call })
-      if (response.body === null) throw new Error('an export came without a body')
-      return response.body
-    },
+    export: async (call) => (await file({ method: 'GET', path: '/v1/export', ...call })).body,
   }
 }
