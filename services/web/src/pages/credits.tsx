@@ -3,12 +3,12 @@ import type { OffersView } from '@plumbline/contract/plans'
 import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../api/http.ts'
-import { accountQuery } from '../api/queries.ts'
+import { Balance } from '../components/balance.tsx'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button, LinkButton } from '../components/button.tsx'
 import { DownloadLink } from '../components/download-link.tsx'
 import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
-import { Facts, Table } from '../components/table.tsx'
+import { Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import * as format from '../format.ts'
 
@@ -17,32 +17,9 @@ const PAGE_ENTRIES = 50
 
 /** Balance, ledger, and where to get more credits. */
 export function Credits(): JSX.Element {
-  const account = useQuery(accountQuery)
-  const { error } = account
   return (
     <Page title="Credits">
-      <Card title="Balance">
-        {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-        {account.data === undefined && error === null && <Skeleton />}
-        {account.data !== undefined && (
-          <>
-            <div>
-              <div class="figure">
-                {format.number(account.data.credits.allowance + account.data.credits.packs)}
-              </div>
-              <div class="muted">credits to spend</div>
-            </div>
-            <Facts
-              facts={[
-                ['Of this month', format.number(account.data.credits.allowance)],
-                ['Of packs', format.number(account.data.credits.packs)],
-                ['Held for batches', format.number(account.data.credits.held)],
-                ['Starts anew', <Time key="resets" at={account.data.credits.resets_at} dayOnly />],
-              ]}
-            />
-          </>
-        )}
-      </Card>
+      <Balance />
       <Offers />
       <Ledger />
     </Page>

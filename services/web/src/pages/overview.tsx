@@ -11,13 +11,14 @@ import {
   usageQuery,
 } from '../api/queries.ts'
 import { attentionOf } from '../attention.ts'
+import { Balance } from '../components/balance.tsx'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
 import { Disclosure } from '../components/disclosure.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
-import { Skeleton, Card, Empty, Notice, Page, ReservedSpace } from '../components/page.tsx'
-import { Facts, Table } from '../components/table.tsx'
-import { Foreign, Time } from '../components/text.tsx'
+import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Table } from '../components/table.tsx'
+import { Foreign } from '../components/text.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
@@ -37,18 +38,7 @@ export function Overview(): JSX.Element {
   return (
     <Page title="Overview" actions={<NewBatchButton />}>
       <div class="columns">
-        <Card title="Balance" actions={<a href="/app/credits">All moves</a>}>
-          {account.error !== null && <Notice tone="bad">{sentenceOf(account.error)}</Notice>}
-          {account.data === undefined ? (
-            account.error === null && (
-              <ReservedSpace>
-                <Balance credits={UNREAD} />
-              </ReservedSpace>
-            )
-          ) : (
-            <Balance credits={account.data.credits} />
-          )}
-        </Card>
+        <Balance actions={<a href="/app/credits">All moves</a>} />
         <Card title="Running now">
           <Running list={running.data?.data} error={running.error} />
         </Card>
@@ -172,33 +162,6 @@ function NoBatches(): JSX.Element {
       also <a href="/app/try">look a single value up</a>, or <a href="/app/keys">make a key</a> for
       your own programs.
     </Empty>
-  )
-}
-
-const UNREAD: AccountView['credits'] = {
-  allowance: 0,
-  packs: 0,
-  held: 0,
-  resets_at: '2026-01-01T00:00:00Z',
-}
-
-function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX.Element {
-  const { allowance, packs, held, resets_at: resetsAt } = credits
-  return (
-    <>
-      <div>
-        <div class="figure">{format.number(allowance + packs)}</div>
-        <div class="muted">credits to spend</div>
-      </div>
-      <Facts
-        facts={[
-          ['Of this month', format.number(allowance)],
-          ['Of packs', format.number(packs)],
-          ['Held for batches', format.number(held)],
-          ['Starts anew', <Time key="at" at={resetsAt} dayOnly />],
-        ]}
-      />
-    </>
   )
 }
 
