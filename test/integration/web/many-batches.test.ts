@@ -44,6 +44,11 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
     expect(await rows.count()).toBe(50)
     await page.getByRole('button', { name: 'Show earlier batches' }).click()
     await expect.poll(() => rows.count()).toBe(100)
+    await page.context().route('**/v1/batches?*', (route) => route.abort('connectionrefused'))
+    await page.getByRole('button', { name: 'Show earlier batches' }).click()
+    await page.getByRole('alert').filter({ hasText: 'this page tries again' }).waitFor()
+    await page.context().unroute('**/v1/batches?*')
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await page.getByLabel('Search', { exact: true }).fill('many 7777')
     await expect
       .poll(() => rows.allTextContents())

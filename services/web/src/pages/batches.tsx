@@ -1,15 +1,15 @@
 import type { BatchPage } from '@plumbline/contract/batch-view'
-import { useInfiniteQuery } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { callJson, sentenceOf } from '../api/http.ts'
-import { againMs, isMoving, MOVING } from '../api/queries.ts'
+import { callJson } from '../api/http.ts'
+import { useList } from '../api/list.ts'
+import { isMoving, MOVING } from '../api/queries.ts'
 import { BatchTable } from '../components/batch-table.tsx'
-import { Button } from '../components/button.tsx'
 import { Field, SelectField } from '../components/field.tsx'
+import { ListHead, ShowEarlier } from '../components/list-parts.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
-import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Card, Empty, Page } from '../components/page.tsx'
 
 /** Batches of one page. */
 const PAGE_BATCHES = 50
@@ -17,8 +17,6 @@ const PAGE_BATCHES = 50
 const MOST_READS = 20
 /** Milliseconds after the last keystroke until a search begins. */
 const TYPED_MS = 300
-/** Milliseconds between two reads of the list while a batch on it changes. */
-const EVERY_MS = 5_000
 
 const STATES = [
   { value: '', text: 'All' },
@@ -34,9 +32,12 @@ const STATES = [
 /** All batches of the account, with search and filter by state. */
 export function Batches(): JSX.Element {
   const { search, state, typed, setTyped, setState } = useAsked()
-  const batches = useBatches({ search, state })
-  const pages = batches.data?.pages
-  const list = useMemo(() => pages?.flatMap(({ data }) => data), [pages])
+  const batches = useList({
+    queryKey: ['batches', 'list', search, state],
+    readPage: async (cursor, signal) => await readBatches({ search, state, cursor }, signal),
+    isMoving: ({ status }) => isMoving(status),
+  })
+  const list = batches.data
   // Typing a character does not render hundreds of rows again.
   const rows = useMemo(
     () => list !== undefined && list.length > 0 && <BatchTable batches={list} />,
@@ -59,24 +60,10 @@ export function Batches(): JSX.Element {
           </div>
           <SelectField label="State" value={state} choices={STATES} onChange={setState} />
         </div>
-        {batches.error !== null && (
-          <Notice
-            tone="bad"
-            actions={<Button onClick={() => void batches.refetch()}>Try again</Button>}
-          >
-            {sentenceOf(batches.error)}
-          </Notice>
-        )}
-        {list === undefined && batches.error === null && <Skeleton rows={8} />}
-        {list?.length === 0 && !batches.hasNextPage && (isFiltered ? <NoneFound /> : <NoneYet />)}
+        <ListHead list={batches} rows={8} />
+        {list?.length === 0 && !batches.hasEarlier && (isFiltered ? <NoneFound /> : <NoneYet />)}
         {rows}
-        {batches.hasNextPage && (
-          <div>
-            <Button busy={batches.isFetchingNextPage} onClick={() => void batches.fetchNextPage()}>
-              Show earlier batches
-            </Button>
-          </div>
-        )}
+        <ShowEarlier list={batches}>Show earlier batches</ShowEarlier>
       </Card>
     </Page>
   )
@@ -143,33 +130,21 @@ function useSettled(value: string): string {
   return settled
 }
 
-function useBatches({ search, state }: { readonly search: string; readonly state: string }) {
-  return useInfiniteQuery({
-    queryKey: ['batches', 'list', search, state],
-    queryFn: async ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ limit: String(PAGE_BATCHES) })
-      if (pageParam !== '') query.set('cursor', pageParam)
-      if (search !== '') query.set('search', search)
-      if (state !== '') query.set('status', state)
-      let page: BatchPage
-      let reads = 0
-      do {
-        page = await callJson<BatchPage>('GET', `/v1/batches?${query.toString()}`, undefined, {
-          signal,
-        })
-        query.set('cursor', page.next_cursor ?? '')
-        reads += 1
-      } while (page.data.length === 0 && page.next_cursor !== null && reads < MOST_READS)
-      return page
-    },
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
-    // Long lists are not read again in whole; what moves stands on the first page.
-    refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? []
-      const moves = pages[0]?.data.some(({ status }) => isMoving(status)) ?? false
-      return pages.length > 1 ? false : againMs(state.error, moves && EVERY_MS)
-    },
-    placeholderData: (former) => former,
-  })
+/** Reads a page of batches; the next one if a search has found none on it, a few times. */
+async function readBatches(
+  asked: { readonly search: string; readonly state: string; readonly cursor: string },
+  signal: AbortSignal,
+): Promise<BatchPage> {
+  const { search, state } = asked
+  const query = new URLSearchParams({ limit: String(PAGE_BATCHES) })
+  if (search !== '') query.set('search', search)
+  if (state !== '') query.set('status', state)
+  let { cursor } = asked
+  for (let reads = 1; ; reads += 1) {
+    if (cursor !== '') query.set('cursor', cursor)
+    const path = `/v1/batches?${query.toString()}`
+    const page = await callJson<BatchPage>('GET', path, undefined, { signal })
+    if (page.data.length > 0 || page.next_cursor === null || reads === MOST_READS) return page
+    cursor = page.next_cursor
+  }
 }

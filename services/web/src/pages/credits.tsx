@@ -1,12 +1,14 @@
 import type { LedgerEntry, LedgerPage } from '@plumbline/contract/ledger'
 import type { OffersView } from '@plumbline/contract/plans'
-import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../api/http.ts'
+import { useList } from '../api/list.ts'
 import { Balance } from '../components/balance.tsx'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
-import { Button, LinkButton } from '../components/button.tsx'
+import { LinkButton } from '../components/button.tsx'
 import { DownloadLink } from '../components/download-link.tsx'
+import { ListHead, ShowEarlier } from '../components/list-parts.tsx'
 import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
@@ -142,13 +144,8 @@ const KINDS: Readonly<Record<LedgerEntry['kind'], string>> = {
 }
 
 function Ledger(): JSX.Element {
-  const ledger = useInfiniteQuery({
-    queryKey: ['ledger'],
-    queryFn: async ({ pageParam, signal }) => await readLedger(pageParam, signal),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
-  })
-  const entries = ledger.data?.pages.flatMap(({ data }) => data)
+  const ledger = useList({ queryKey: ['ledger'], readPage: readLedger })
+  const entries = ledger.data
   return (
     <Card
       title="Moves"
@@ -161,19 +158,12 @@ function Ledger(): JSX.Element {
         )
       }
     >
-      {ledger.error !== null && <Notice tone="bad">{sentenceOf(ledger.error)}</Notice>}
-      {entries === undefined && ledger.error === null && <Skeleton rows={8} />}
+      <ListHead list={ledger} rows={8} />
       {entries?.length === 0 && (
         <Empty title="No credits have moved yet">Every move of credits is listed here.</Empty>
       )}
       {entries !== undefined && entries.length > 0 && <Entries entries={entries} />}
-      {ledger.hasNextPage && (
-        <div>
-          <Button busy={ledger.isFetchingNextPage} onClick={() => void ledger.fetchNextPage()}>
-            Show earlier moves
-          </Button>
-        </div>
-      )}
+      <ShowEarlier list={ledger}>Show earlier moves</ShowEarlier>
     </Card>
   )
 }

@@ -1,40 +1,30 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { erasuresKey, readErasures, receiptHref } from '../../api/erasures.ts'
-import { sentenceOf } from '../../api/http.ts'
-import { againMs } from '../../api/queries.ts'
-import { Button } from '../../components/button.tsx'
-import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
+import { useList } from '../../api/list.ts'
+import { ListHead, ShowEarlier } from '../../components/list-parts.tsx'
+import { Card, Empty } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** Milliseconds between two reads of the receipts while an erasure on the first page is running. */
-const EVERY_MS = 5_000
-
 /** Earlier receipts, page by page; the one shown above is highlighted. */
 export function Receipts({ shown }: { readonly shown: string | undefined }): JSX.Element {
-  const receipts = useReceipts()
-  const { data, error } = receipts
-  const list = data?.pages.flatMap((page) => page.data)
+  const receipts = useList({
+    queryKey: erasuresKey,
+    readPage: readErasures,
+    isMoving: ({ status }) => status === 'running',
+  })
+  const { data } = receipts
   return (
     <Card title="Receipts">
-      {error !== null && (
-        <Notice
-          tone="bad"
-          actions={<Button onClick={() => void receipts.refetch()}>Try again</Button>}
-        >
-          {sentenceOf(error)}
-        </Notice>
-      )}
-      {list === undefined && error === null && <Skeleton rows={4} />}
-      {list?.length === 0 && (
+      <ListHead list={receipts} rows={4} />
+      {data?.length === 0 && (
         <Empty title="Nothing was erased yet">Each erasure leaves a receipt here.</Empty>
       )}
-      {list !== undefined && list.length > 0 && (
+      {data !== undefined && data.length > 0 && (
         <Table
           caption="Receipts, newest first"
-          rows={list}
+          rows={data}
           keyOf={({ id }) => id}
           columns={[
             {
@@ -78,27 +68,7 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
           ]}
         />
       )}
-      {receipts.hasNextPage && (
-        <div>
-          <Button busy={receipts.isFetchingNextPage} onClick={() => void receipts.fetchNextPage()}>
-            Show earlier receipts
-          </Button>
-        </div>
-      )}
+      <ShowEarlier list={receipts}>Show earlier receipts</ShowEarlier>
     </Card>
   )
-}
-
-function useReceipts() {
-  return useInfiniteQuery({
-    queryKey: erasuresKey,
-    queryFn: async ({ pageParam, signal }) => await readErasures(pageParam, signal),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
-    refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? []
-      const moves = pages[0]?.data.some(({ status }) => status === 'running') ?? false
-      return pages.length > 1 ? false : againMs(state.error, moves && EVERY_MS)
-    },
-  })
 }

@@ -4,16 +4,17 @@ import {
   WEBHOOK_KEPT_DAYS,
   type DeliveryState,
 } from '@plumbline/contract/webhook-limits'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/preact-query'
+import { useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { callJson, sentenceOf } from '../../api/http.ts'
-import { againMs } from '../../api/queries.ts'
+import { callJson } from '../../api/http.ts'
+import { useList } from '../../api/list.ts'
 import { readDeliveries, webhookKey, webhookPath } from '../../api/webhooks.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
-import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
+import { ListHead, ShowEarlier } from '../../components/list-parts.tsx'
+import { Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -35,9 +36,13 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
   const [state, setState] = useState<DeliveryState | ''>('')
   const [opened, setOpened] = useState<WebhookDelivery | null>(null)
   const { isBusy, fault, run } = useSubmission()
-  const deliveries = useDeliveries(id, state)
-  const { data, error } = deliveries
-  const list = data?.pages.flatMap((page) => page.data)
+  const deliveries = useList({
+    queryKey: [...webhookKey(id), 'deliveries', state],
+    readPage: async (cursor, signal) => await readDeliveries(id, { status: state, cursor }, signal),
+    isMoving: ({ status }) => status === 'pending',
+    everyMs: EVERY_MS,
+  })
+  const { data } = deliveries
   const sendAgain = async (delivery: WebhookDelivery): Promise<void> => {
     await callJson('POST', `${webhookPath(id)}/deliveries/${delivery.id}/replay`)
     await queries.invalidateQueries({ queryKey: webhookKey(id) })
@@ -58,20 +63,18 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
         />
       }
     >
-      {(fault !== null || error !== null) && (
-        <Notice tone="bad">{fault ?? sentenceOf(error)}</Notice>
-      )}
-      {list === undefined && error === null && <Skeleton rows={5} />}
-      {list?.length === 0 && (
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <ListHead list={deliveries} rows={5} />
+      {data?.length === 0 && (
         <Empty title={state === '' ? 'Nothing sent yet' : 'None of these'}>
           {state === ''
             ? `What is sent is listed here for ${WEBHOOK_KEPT_DAYS} days, with each response. A test shows whether it arrives.`
             : `No delivery of the last ${WEBHOOK_KEPT_DAYS} days is in this state.`}
         </Empty>
       )}
-      {list !== undefined && list.length > 0 && (
+      {data !== undefined && data.length > 0 && (
         <DeliveryTable
-          deliveries={list}
+          deliveries={data}
           busy={isBusy}
           onOpen={setOpened}
           onAgain={
@@ -79,36 +82,11 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
           }
         />
       )}
-      {deliveries.hasNextPage && (
-        <div>
-          <Button
-            busy={deliveries.isFetchingNextPage}
-            onClick={() => void deliveries.fetchNextPage()}
-          >
-            Show earlier deliveries
-          </Button>
-        </div>
-      )}
+      <ShowEarlier list={deliveries}>Show earlier deliveries</ShowEarlier>
       {maySend && <SendAgain id={id} />}
       {opened !== null && <DeliveryDetails delivery={opened} onClose={() => setOpened(null)} />}
     </Card>
   )
-}
-
-function useDeliveries(id: string, status: DeliveryState | '') {
-  return useInfiniteQuery({
-    queryKey: [...webhookKey(id), 'deliveries', status],
-    queryFn: async ({ pageParam, signal }) =>
-      await readDeliveries(id, { status, cursor: pageParam }, signal),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
-    refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? []
-      const isSending = pages[0]?.data.some(({ status }) => status === 'pending') ?? false
-      return pages.length > 1 ? false : againMs(state.error, isSending && EVERY_MS)
-    },
-    placeholderData: (former) => former,
-  })
 }
 
 function DeliveryTable({
