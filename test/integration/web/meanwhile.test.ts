@@ -682,6 +682,34 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     )
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     const {
+  test('figures of other days, and batches in another state, are not shown below the choice', async () => {
+    await user.send('POST', '/v1/email', { email: 'a@example.com' })
+    const held = Promise.withResolvers<void>()
+    for (const [path, heading, choice, option, shown] of [
+      ['/app/usage', 'Usage', 'Days', '7', '.figure'],
+      ['/app/batches', 'Batches', 'State', 'failed', 'main tbody tr'],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      expect(await page.locator(shown).count()).toBeGreaterThan(0)
+      await page.route('**/v1/*?*', () => held.promise)
+      await page.getByLabel(choice, { exact: true }).selectOption(option)
+      await expect.poll(() => page.locator(shown).count()).toBe(0)
+      await page.unroute('**/v1/*?*')
+    }
+    held.resolve()
+  })
+
+  test('another text than the one that was copied is not said to be on the clipboard', async () => {
+    await page.goto('/app/try')
+    await settle(page, 'Try it')
+    await press(page, 'Copy')
+    const said = page.getByText(/^(?:On the clipboard|Not copied)/)
+    await said.waitFor()
+    await press(page, 'Python')
+    await expect.poll(() => said.count()).toBe(0)
+  })
+
       recovery_codes: [recovery = ''],
     } = recoveryCodes.parse(await lise.send('POST', '/app/api/second-factor/confirm', { code }))
     await started.service.db.kysely

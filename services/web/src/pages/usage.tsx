@@ -29,7 +29,7 @@ export function Usage(): JSX.Element {
   const [span, setSpan] = useState('30')
   const to = todayIn(account?.time_zone ?? 'UTC')
   const asked = { from: dayAfter(to, 1 - Number(span)), to, by: 'day,product,source' }
-  const usage = useQuery({ ...usageQuery(asked), placeholderData: (former) => former })
+  const usage = useQuery(usageQuery(asked))
   const { data } = usage
   return (
     <Page
