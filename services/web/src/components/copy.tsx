@@ -12,18 +12,18 @@ export function CopyButton({
   readonly name?: string
 }): JSX.Element {
   const announce = useAnnounce()
-  const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
+  const [tried, setTried] = useState<{ readonly text: string; readonly isDone: boolean }>()
   const copy = async (): Promise<void> => {
-    const done = await putOnClipboard(text)
-    setState(done ? 'done' : 'failed')
-    announce(done ? 'Copied.' : 'The browser did not let it be copied; select the text instead.')
+    const isDone = await putOnClipboard(text)
+    setTried({ text, isDone })
+    announce(isDone ? 'Copied.' : 'The browser did not let it be copied; select the text instead.')
   }
   return (
     <span class="row">
       <Button onClick={() => void copy()}>{name}</Button>
-      {state !== 'idle' && (
+      {tried?.text === text && (
         <span class="small muted" aria-hidden="true">
-          {state === 'done' ? 'On the clipboard' : 'Not copied: select the text instead'}
+          {tried.isDone ? 'On the clipboard' : 'Not copied: select the text instead'}
         </span>
       )}
     </span>
