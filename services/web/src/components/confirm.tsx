@@ -3,7 +3,7 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Form } from './field.tsx'
 
-/** Asks for confirmation before an irreversible action. */
+/** Asks for confirmation before an irreversible action, and closes. */
 export function Confirm({
   title,
   action,
@@ -21,7 +21,12 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       {(close) => (
-        <Form onSubmit={onConfirm}>
+        <Form
+          onSubmit={() => {
+            close()
+            onConfirm()
+          }}
+        >
           {children}
           <div class="row end">
             <Button onClick={close}>Keep as it is</Button>

@@ -50,7 +50,6 @@ export function Keys(): JSX.Element {
     })
   }
   const answer = ({ act: what, mode, shown }: Question): void => {
-    setAsking(null)
     act(async () => await (what === 'revoke' ? revoke(mode, shown) : create(mode, shown)))
   }
   return (

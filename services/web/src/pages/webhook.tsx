@@ -174,10 +174,7 @@ function Remove({ endpoint: { id, url } }: { readonly endpoint: WebhookView }): 
           title="Remove this webhook?"
           action="Remove it"
           onClose={() => setAsking(false)}
-          onConfirm={() => {
-            setAsking(false)
-            void run(remove)
-          }}
+          onConfirm={() => void run(remove)}
         >
           <p>
             <Foreign text={url} />
@@ -216,10 +213,7 @@ function Rotate({ id }: { readonly id: string }): JSX.Element {
           title="Replace the secret?"
           action="Replace it"
           onClose={() => setAsking(false)}
-          onConfirm={() => {
-            setAsking(false)
-            void run(rotate)
-          }}
+          onConfirm={() => void run(rotate)}
         >
           <p>
             Messages carry the signature of the old secret, too, for {WEBHOOK_ROTATION_HOURS} hours,

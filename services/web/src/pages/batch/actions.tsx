@@ -72,10 +72,7 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
           title="Cancel this batch?"
           action="Cancel it"
           onClose={() => setAsking(null)}
-          onConfirm={() => {
-            setAsking(null)
-            void run(async () => await move('cancel'))
-          }}
+          onConfirm={() => void run(async () => await move('cancel'))}
         >
           <p>
             Nothing new is begun. Rows that are answered stay and were charged; what was held for
@@ -88,10 +85,7 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
           title="Delete this batch?"
           action="Delete it"
           onClose={() => setAsking(null)}
-          onConfirm={() => {
-            setAsking(null)
-            void run(erase)
-          }}
+          onConfirm={() => void run(erase)}
         >
           <p>Its file and results are erased and cannot be restored. Credits are not refunded.</p>
         </Confirm>

@@ -75,10 +75,7 @@ export function EraseForm(): JSX.Element {
           title="Erase these values?"
           action="Erase them"
           onClose={() => setAsking(false)}
-          onConfirm={() => {
-            setAsking(false)
-            void run(erase)
-          }}
+          onConfirm={() => void run(erase)}
         >
           <p>
             {said}

@@ -46,7 +46,6 @@ export function Members(): JSX.Element {
     })
   }
   const answer = ({ act: what, member }: Question): void => {
-    setAsking(null)
     act(async () => {
       if (what === 'hand-over') await callApp('handOverAccount', { member_id: member.id })
       else await callApp('removeMember', undefined, { at: member.id })
