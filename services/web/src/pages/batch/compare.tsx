@@ -13,7 +13,7 @@ import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
-import { verdictsOf } from './verdicts.tsx'
+import { verdictName } from './verdicts.tsx'
 
 /** Newest ended batches that are offered for comparison. */
 const OFFERED = 100
@@ -98,7 +98,7 @@ function Changes({
           ['Only in the later', format.number(rows.only_after)],
         ]}
       />
-      <Moves batch={batch} verdicts={data.verdicts} />
+      <Moves product={batch.product} verdicts={data.verdicts} />
       {rows.changed > 0 && (
         <div class="row">
           <DownloadLink href={`${path}&format=csv`}>Download the changes</DownloadLink>
@@ -113,14 +113,12 @@ const LONG_MS = 600_000
 
 /** How many rows changed from one verdict to another, including unchanged ones. */
 function Moves({
-  batch,
+  product,
   verdicts,
 }: {
-  readonly batch: BatchView
+  readonly product: BatchView['product']
   readonly verdicts: Comparison['verdicts']
 }): JSX.Element | null {
-  const names = new Map(verdictsOf(batch.product).map(({ key, name }) => [key, name]))
-  const nameOf = (key: string): string => names.get(key) ?? visibleText(key)
   const moves = Object.entries(verdicts)
     .flatMap(([from, to]) => Object.entries(to).map(([key, count]) => ({ from, to: key, count })))
     .toSorted((one, next) => next.count - one.count)
@@ -131,10 +129,11 @@ function Moves({
       rows={moves}
       keyOf={({ from, to }) => `${from} ${to}`}
       columns={[
-        { title: 'Before', cell: ({ from }) => nameOf(from) },
+        { title: 'Before', cell: ({ from }) => verdictName(product, from) },
         {
           title: 'After',
-          cell: ({ from, to }) => (from === to ? <span class="muted">The same</span> : nameOf(to)),
+          cell: ({ from, to }) =>
+            from === to ? <span class="muted">The same</span> : verdictName(product, to),
         },
         { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
       ]}

@@ -10,7 +10,7 @@ import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
-import { verdictsOf } from './verdicts.tsx'
+import { verdictName } from './verdicts.tsx'
 
 type AskedRow = BatchKnown['asked'][number]
 
@@ -45,13 +45,12 @@ export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | n
 }
 
 function Compared({
-  batch,
+  batch: { product },
   known: { vendor, days, rows, asked },
 }: {
   readonly batch: BatchView
   readonly known: BatchKnown
 }): JSX.Element {
-  const nameOf = namesOf(batch)
   const differing = asked.filter(({ agrees }) => agrees === false)
   return (
     <>
@@ -80,15 +79,15 @@ function Compared({
           rows={pairsOf(asked)}
           keyOf={({ said, found }) => `${said} ${found}`}
           columns={[
-            { title: VENDORS[vendor], cell: ({ said }) => nameOf(said) },
-            { title: 'Found here', cell: ({ found }) => nameOf(found) },
+            { title: VENDORS[vendor], cell: ({ said }) => verdictName(product, said) },
+            { title: 'Found here', cell: ({ found }) => verdictName(product, found) },
             { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
           ]}
         />
       )}
       {differing.length > 0 && (
         <Disclosure summary="Rows on which we disagree">
-          {() => <Differing rows={differing} nameOf={nameOf} />}
+          {() => <Differing product={product} rows={differing} />}
         </Disclosure>
       )}
     </>
@@ -96,11 +95,11 @@ function Compared({
 }
 
 function Differing({
+  product,
   rows,
-  nameOf,
 }: {
+  readonly product: BatchView['product']
   readonly rows: readonly AskedRow[]
-  readonly nameOf: (key: string) => string
 }): JSX.Element {
   return (
     <Table
@@ -115,17 +114,13 @@ function Differing({
         {
           title: 'Found here',
           cell: ({ found }) =>
-            found === null ? '' : `${nameOf(found.verdict)}: ${sayReason(found.reason)}`,
+            found === null
+              ? ''
+              : `${verdictName(product, found.verdict)}: ${sayReason(found.reason)}`,
         },
       ]}
     />
   )
-}
-
-/** Labels of verdicts. */
-function namesOf({ product }: BatchView): (key: string) => string {
-  const names = new Map(verdictsOf(product).map(({ key, name }) => [key, name]))
-  return (key) => names.get(key) ?? visibleText(key)
 }
 
 function sayReason(reason: string): string {

@@ -4,12 +4,13 @@ import { ShareBar, type Share } from '../../components/charts.tsx'
 import { Disclosure } from '../../components/disclosure.tsx'
 import { Card } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
+import { visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
 type Verdict = Omit<Share, 'count'> & { readonly key: string; readonly meaning: string }
 
 /** Labels of verdicts, the good ones first. */
-export const EMAIL_VERDICTS: readonly Verdict[] = [
+const EMAIL_VERDICTS: readonly Verdict[] = [
   {
     key: 'deliverable',
     name: 'Deliverable',
@@ -32,7 +33,7 @@ export const EMAIL_VERDICTS: readonly Verdict[] = [
 ]
 
 /** Risk levels of fraud signals. */
-export const RISK_LEVELS: readonly Verdict[] = [
+const RISK_LEVELS: readonly Verdict[] = [
   { key: 'low', name: 'Low risk', tone: 'good', meaning: 'A score of 0 to 30.' },
   { key: 'medium', name: 'Medium risk', tone: 'warn', meaning: 'A score of 31 to 69.' },
   { key: 'high', name: 'High risk', tone: 'bad', meaning: 'A score of 70 to 100.' },
@@ -42,6 +43,11 @@ export const RISK_LEVELS: readonly Verdict[] = [
 export function verdictsOf(product: BatchView['product']): readonly Verdict[] {
   if (product === 'fraud-signals') return RISK_LEVELS
   return ['email', 'deliverability', 'contact-intel'].includes(product) ? EMAIL_VERDICTS : []
+}
+
+/** The label of a verdict. */
+export function verdictName(product: BatchView['product'], verdict: string): string {
+  return verdictsOf(product).find(({ key }) => key === verdict)?.name ?? visibleText(verdict)
 }
 
 /** Verdict counts, as a bar and a table. */

@@ -10,6 +10,7 @@ import { Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
+import { verdictName } from '../batch/verdicts.tsx'
 
 /** Milliseconds between two reads of a running sample. */
 const EVERY_MS = 2_000
@@ -60,7 +61,7 @@ export function Sample({
           </Button>
         </div>
       ) : (
-        <SampleResult sample={data} />
+        <SampleResult product={batch.product} sample={data} />
       )}
     </Card>
   )
@@ -88,7 +89,13 @@ async function readSample(path: string, signal?: AbortSignal): Promise<BatchSamp
   }
 }
 
-function SampleResult({ sample }: { readonly sample: BatchSample }): JSX.Element {
+function SampleResult({
+  product,
+  sample,
+}: {
+  readonly product: BatchView['product']
+  readonly sample: BatchSample
+}): JSX.Element {
   const { rows, shares, credits_used: credits, expected } = sample
   return (
     <>
@@ -113,7 +120,7 @@ function SampleResult({ sample }: { readonly sample: BatchSample }): JSX.Element
           rows={shares}
           keyOf={({ verdict }) => verdict}
           columns={[
-            { title: 'Verdict', cell: ({ verdict }) => verdict },
+            { title: 'Verdict', cell: ({ verdict }) => verdictName(product, verdict) },
             { title: 'Share', isNumber: true, cell: ({ share }) => format.percent(share) },
             {
               title: 'Of the whole, 19 times in 20',
