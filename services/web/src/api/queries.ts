@@ -23,6 +23,9 @@ export const MOVING: readonly BatchView['status'][] = [
   'canceling',
 ]
 
+/** States in which the result of a batch is final. */
+export const ENDED: readonly BatchView['status'][] = ['completed', 'canceled']
+
 /** Caches results; a read is retried if the service was unreachable, never if it refused. */
 export function createQueries(): QueryClient {
   const client = new QueryClient({

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { RefusedCall, sentenceOf } from '../api/http.ts'
 import { useLiveBatch } from '../api/live-batch.ts'
-import { isMoving } from '../api/queries.ts'
+import { ENDED, isMoving } from '../api/queries.ts'
 import { useAnnounce } from '../components/announcer.tsx'
 import {
   batchTitle,
@@ -110,8 +110,11 @@ function Paused({ until }: { readonly until: string }): JSX.Element {
 /** Results and actions, rendered progressively. */
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
   const parts = [
-    ...(batch.running_at === undefined ? [] : [Verdicts, Known, Downloads, Rows]),
-    ...(batch.status === 'completed' || batch.status === 'canceled' ? [RunAgain, Compare] : []),
+    ...(batch.running_at === undefined ? [] : [Verdicts]),
+    ...(batch.running_at !== undefined && hasResult ? [Known, Downloads, Rows] : []),
+    ...(ENDED.includes(status) ? [RunAgain, Compare] : []),
+  const { status } = batch
+  const hasResult = status !== 'failed' && status !== 'expired'
   ]
   // How far it is is drawn before the first of them.
   const drawn = useProgressiveRendering(parts.length + 1) - 1

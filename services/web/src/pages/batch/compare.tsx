@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../../api/http.ts'
-import { batchPath } from '../../api/queries.ts'
+import { batchPath, ENDED } from '../../api/queries.ts'
 import { batchTitle } from '../../components/batch-state.tsx'
 import { Button } from '../../components/button.tsx'
 import { DownloadLink } from '../../components/download-link.tsx'
@@ -23,7 +23,7 @@ export function Compare({ batch }: { readonly batch: BatchView }): JSX.Element |
   const others = useQuery({
     queryKey: ['batches', 'ended'],
     queryFn: async ({ signal }) => {
-      const path = `/v1/batches?limit=${OFFERED}&status=completed,canceled`
+      const path = `/v1/batches?limit=${OFFERED}&status=${ENDED.join(',')}`
       return await callJson<BatchPage>('GET', path, undefined, { signal })
     },
   })

@@ -1,20 +1,16 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { batchPath } from '../../api/queries.ts'
+import { batchPath, ENDED } from '../../api/queries.ts'
 import { DownloadLink } from '../../components/download-link.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { Card } from '../../components/page.tsx'
 import { rowFilters } from './row-filters.ts'
 
-/** States in which a batch has ended and its result is final. */
-const ENDED: readonly BatchView['status'][] = ['completed', 'canceled']
-
 /** The result as a file, of all rows or of one kind. */
-export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element {
   const [only, setOnly] = useState('')
   const { id, status, rows } = batch
-  if (status === 'expired' || status === 'failed') return null
   const path = batchPath(id)
   if (!ENDED.includes(status)) {
     return (

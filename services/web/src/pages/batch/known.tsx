@@ -22,7 +22,7 @@ const EVERY_MS = 10_000
  * were checked anyway.
  */
 export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | null {
-  const isThere = batch.rows.known > 0 && batch.status !== 'expired' && batch.status !== 'failed'
+  const isThere = batch.rows.known > 0
   const moves = isMoving(batch.status)
   const { data, error } = useQuery({
     queryKey: ['known', batch.id, moves],

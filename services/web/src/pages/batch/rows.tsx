@@ -47,18 +47,16 @@ const ADVICE: Readonly<Record<string, readonly [text: string, tone: string]>> = 
 }
 
 /** Rows of the result with their reasons, filtered, page by page. */
-export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element {
   const [only, setOnly] = useState('')
   // Row numbers behind which the pages begin, as far as one has gone.
   const [starts, setStarts] = useState<readonly number[]>([0])
   const [isWhole, setWhole] = useState(false)
   const isNarrow = useMedia('(width < 40em)')
   const after = starts.at(-1) ?? 0
-  const isOver = batch.status === 'expired' || batch.status === 'failed'
   const rows = useQuery({
     queryKey: ['rows', batch.id, isMoving(batch.status), only, after],
     queryFn: async ({ signal }) => await readRows(batch.id, { only, after, signal }),
-    enabled: !isOver,
     refetchInterval: ({ state }) => againMs(state.error, isMoving(batch.status) && EVERY_MS),
     // Rows of another kind are not of this one: of a large batch it takes a while to find none.
     placeholderData: (former, query) => (query?.queryKey[3] === only ? former : undefined),
@@ -76,7 +74,6 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
       shown !== undefined && shown.length > 0 && <RowTable product={batch.product} rows={shown} />,
     [batch.product, shown],
   )
-  if (isOver) return null
   const foldedCount = (data?.rows.length ?? 0) - (shown?.length ?? 0)
   return (
     <Card
