@@ -14,6 +14,7 @@ import {
 } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
 import { Disclosure } from '../components/disclosure.tsx'
+import { NewBatchButton } from '../components/new-batch-button.tsx'
 import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time, visibleText } from '../components/text.tsx'
@@ -63,7 +64,9 @@ export function Batch({ id }: PageProps): JSX.Element {
         <Ready batch={batch} />
       ) : (
         batch.error !== null && (
-          <Notice tone="warn">{batchFault(batch.error, batch.product)}</Notice>
+          <Notice tone="warn" actions={batch.status === 'failed' && <NewBatchButton />}>
+            {batchFault(batch.error, batch.product)}
+          </Notice>
         )
       )}
       {batch.resumes_at !== null && <Paused until={batch.resumes_at} />}
@@ -109,12 +112,12 @@ function Paused({ until }: { readonly until: string }): JSX.Element {
 
 /** Results and actions, rendered progressively. */
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const { status } = batch
+  const hasResult = status !== 'failed' && status !== 'expired'
   const parts = [
     ...(batch.running_at === undefined ? [] : [Verdicts]),
     ...(batch.running_at !== undefined && hasResult ? [Known, Downloads, Rows] : []),
     ...(ENDED.includes(status) ? [RunAgain, Compare] : []),
-  const { status } = batch
-  const hasResult = status !== 'failed' && status !== 'expired'
   ]
   // How far it is is drawn before the first of them.
   const drawn = useProgressiveRendering(parts.length + 1) - 1
