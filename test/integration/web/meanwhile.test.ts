@@ -323,6 +323,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await page.getByText('It resumes by itself').count()).toBe(0)
   })
 
+    expect(await page.getByLabel('Product', { exact: true }).isDisabled()).toBe(true)
   test('a batch whose progress is cut off is shown as unreachable until it is followed again', async () => {
     const id = await user.upload({
       fileName: 'cut-off.csv',

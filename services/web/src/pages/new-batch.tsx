@@ -8,10 +8,10 @@ import { sentenceOf } from '../api/http.ts'
 import { useLiveBatch } from '../api/live-batch.ts'
 import { batchKey } from '../api/queries.ts'
 import { useAnnounce } from '../components/announcer.tsx'
-import { PRODUCT_NAMES, stateText } from '../components/batch-state.tsx'
+import { stateText } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
-import { SelectField } from '../components/field.tsx'
 import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
+import { ProductField } from '../components/product-field.tsx'
 import { Foreign, visibleText } from '../components/text.tsx'
 import { useMay } from '../session.tsx'
 import { useChanges } from './new-batch/changes.ts'
@@ -57,12 +57,10 @@ function Steps(): JSX.Element {
   return (
     <>
       <Card>
-        <SelectField
-          label="Product"
+        <ProductField
           value={shown}
-          choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
-          disabled={upload.isSending}
-          onChange={(value) => take(productOf(value))}
+          disabled={upload.isSending || (batch !== undefined && !isOpen(batch))}
+          onChange={take}
           hint={ABOUT[shown]}
         />
         {changes.fault !== null && <ChangeFault fault={changes.fault} />}
@@ -78,7 +76,7 @@ function Steps(): JSX.Element {
         {id !== null && batch === undefined && error === null && <Skeleton rows={2} />}
         {batch !== undefined && <Received batch={batch} />}
       </Card>
-      {batch !== undefined && (batch.status === 'analyzing' || batch.status === 'ready') && (
+      {batch !== undefined && isOpen(batch) && (
         <Preview key={batch.id} batch={batch} changes={changes} />
       )}
     </>
@@ -106,11 +104,6 @@ function ChangeFault({ fault }: { readonly fault: string }): JSX.Element {
   )
 }
 
-function productOf(value: string): Product {
-  // Safe because the choices are the keys of the table of products.
-  return value as Product
-}
-
 /** Description of each product: its results, and its input. */
 const ABOUT: Readonly<Record<Product, string>> = {
   email: 'Whether each address takes mail. 1 credit a row.',
@@ -123,10 +116,14 @@ const ABOUT: Readonly<Record<Product, string>> = {
   'fraud-signals': 'A score of risk from email, phone, IP and domain. 1 to 5 credits a row.',
 }
 
+/** Whether a batch can still be changed, and started. */
+function isOpen({ status }: BatchView): boolean {
+  return status === 'analyzing' || status === 'ready'
+}
+
 /** The uploaded file, and its state if it continues elsewhere. */
 function Received({ batch }: { readonly batch: BatchView }): JSX.Element {
   const { status, file, id } = batch
-  const isHere = status === 'analyzing' || status === 'ready'
   return (
     <div class="stack tight">
       <div class="row spread">
@@ -141,7 +138,7 @@ function Received({ batch }: { readonly batch: BatchView }): JSX.Element {
       {status === 'failed' && (
         <Notice tone="bad">{visibleText(batch.error?.message ?? 'It could not be read.')}</Notice>
       )}
-      {!isHere && status !== 'failed' && (
+      {!isOpen(batch) && status !== 'failed' && (
         <Notice actions={<a href={`/app/batches/${id}`}>Open it</a>}>
           This batch was started already.
         </Notice>

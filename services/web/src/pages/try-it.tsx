@@ -4,10 +4,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../api/http.ts'
 import { useAnnounce } from '../components/announcer.tsx'
-import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button } from '../components/button.tsx'
-import { Field, Form, SelectField } from '../components/field.tsx'
+import { Field, Form } from '../components/field.tsx'
 import { Card, Notice, Page } from '../components/page.tsx'
+import { ProductField } from '../components/product-field.tsx'
 import { useMay } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { Answer } from './try-it/answer.tsx'
@@ -46,12 +46,10 @@ export function TryIt(): JSX.Element {
             </Notice>
           )}
           <Form onSubmit={() => void run(lookUp)}>
-            <SelectField
-              label="Product"
+            <ProductField
               value={product}
-              choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
-              onChange={(value) => {
-                setProduct(productOf(value))
+              onChange={(chosen) => {
+                setProduct(chosen)
                 setAnswered(null)
                 clear()
               }}
@@ -99,11 +97,6 @@ export function TryIt(): JSX.Element {
 interface Answered {
   readonly product: Product
   readonly answer: Lookup
-}
-
-function productOf(value: string): Product {
-  // Safe because the choices are the keys of the table of products.
-  return value as Product
 }
 
 /** The entered values that the product takes. */
