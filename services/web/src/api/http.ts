@@ -109,11 +109,17 @@ export function refusalOf(
   otherwise = UNREACHABLE,
 ): RefusedCall {
   const seconds = Number(headers.get('Retry-After'))
+  const retryAfterSeconds = Number.isFinite(seconds) && seconds > 0 ? seconds : null
   // Without its cookie the browser is a program without a key there.
   const isEnded = status === 401 && path.startsWith('/v1/')
-  const said = isEnded ? SESSION_ENDED : messageOf(text)
-  return new RefusedCall(status, said ?? `${otherwise} (${status})`, {
-    retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+  const said = (isEnded ? SESSION_ENDED : messageOf(text)) ?? `${otherwise} (${status})`
+  const requestId = headers.get('X-Request-Id')
+  // A person has no header to look at.
+  const message = said
+    .replace('the seconds of Retry-After', `${retryAfterSeconds ?? 'a few'} seconds`)
+    .replace('the X-Request-Id', requestId === null ? 'its time' : `request ${requestId}`)
+  return new RefusedCall(status, message, {
+    retryAfterSeconds,
     needsStepUp: headers.get(STEP_UP_HEADER) === 'required',
   })
 }
@@ -130,12 +136,6 @@ function messageOf(text: string): string | null {
 
 /** The message for any thrown error. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof RefusedCall) {
-    const { retryAfterSeconds: seconds } = error
-    // A person has no header to look at.
-    return seconds === null
-      ? error.message
-      : error.message.replace('the seconds of Retry-After', `${seconds} seconds`)
-  }
+  if (error instanceof RefusedCall) return error.message
   return 'Something went wrong on this page. Reload it; nothing that was stored is lost.'
 }

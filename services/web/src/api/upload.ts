@@ -74,6 +74,10 @@ async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView>
 }
 
 function headersOf(request: XMLHttpRequest): Headers {
-  const after = request.getResponseHeader('Retry-After')
-  return new Headers(after === null ? {} : { 'Retry-After': after })
+  const headers = new Headers()
+  for (const name of ['Retry-After', 'X-Request-Id']) {
+    const value = request.getResponseHeader(name)
+    if (value !== null) headers.set(name, value)
+  }
+  return headers
 }
