@@ -42,7 +42,7 @@ export function Progress({ batch }: { readonly batch: BatchView }): JSX.Element 
     <div class="stack tight">
       <progress class="meter" max={1} value={progress} aria-label="Progress" />
       <div class="row spread small muted number">
-        <span>{format.percent(progress)}</span>
+        <span>{format.percent(progress)} of the lookups</span>
         <span>
           {format.number(rows.done)} of {format.counted(rows.total, 'row')}
         </span>
