@@ -86,6 +86,7 @@ function Refused({ refused }: { readonly refused: readonly RefusedRows[] }): JSX
       <summary>Why rows are refused</summary>
       <Table
         caption="Refused rows by reason"
+        isStacked
         rows={refused}
         keyOf={({ reason }) => reason}
         columns={[

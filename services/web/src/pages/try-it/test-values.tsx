@@ -33,6 +33,7 @@ export function TestValues({ product }: { readonly product: Product }): JSX.Elem
         <summary>Show the values</summary>
         <Table
           caption="Test values"
+          isStacked
           rows={VALUES[check]}
           keyOf={({ value }) => value}
           columns={[
