@@ -302,6 +302,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await user.send('POST', `/v1/batches/${id}/start`)
     await press(page, 'Start')
     await page.getByText('This batch was started already.').waitFor()
+    expect(await page.getByLabel('Product', { exact: true }).isDisabled()).toBe(true)
     await page.getByRole('link', { name: 'Open it', exact: true }).click()
     await press(page, 'Pause')
     await page.getByRole('button', { name: 'Resume' }).waitFor()
@@ -323,7 +324,6 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await page.getByText('It resumes by itself').count()).toBe(0)
   })
 
-    expect(await page.getByLabel('Product', { exact: true }).isDisabled()).toBe(true)
   test('a batch whose progress is cut off is shown as unreachable until it is followed again', async () => {
     const id = await user.upload({
       fileName: 'cut-off.csv',
@@ -418,7 +418,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('Received:').waitFor()
   })
 
-  test('a reload does not stop an upload unasked', async () => {
+  test('neither a reload nor a link stops an upload unasked', async () => {
     await using other = await openWindow(started.service.url)
     const { page: shown } = other
     await signUp(started.service, other.context.request, { email: 'lotte@people.test' })
@@ -432,6 +432,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     const asked = shown.waitForEvent('dialog')
     await shown.evaluate('setTimeout(() => location.reload())')
     expect((await asked).type()).toBe('beforeunload')
+    // The window says no to each dialog.
+    const askedToo = shown.waitForEvent('dialog')
+    await shown.getByRole('link', { name: 'Usage', exact: true }).click()
+    expect((await askedToo).type()).toBe('confirm')
+    expect(await shown.locator('h1').textContent()).toBe('New batch')
     await press(shown, 'Stop the upload')
     await shown.reload()
     await settle(shown, 'New batch')
@@ -652,6 +657,34 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('No such row').waitFor()
   })
 
+  test('figures of other days, and batches in another state, are not shown below the choice', async () => {
+    await user.send('POST', '/v1/email', { email: 'a@example.com' })
+    const held = Promise.withResolvers<void>()
+    for (const [path, heading, choice, option, shown] of [
+      ['/app/usage', 'Usage', 'Days', '7', '.figure'],
+      ['/app/batches', 'Batches', 'State', 'failed', 'main tbody tr'],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      expect(await page.locator(shown).count()).toBeGreaterThan(0)
+      await page.route('**/v1/*?*', () => held.promise)
+      await page.getByLabel(choice, { exact: true }).selectOption(option)
+      await expect.poll(() => page.locator(shown).count()).toBe(0)
+      await page.unroute('**/v1/*?*')
+    }
+    held.resolve()
+  })
+
+  test('another text than the one that was copied is not said to be on the clipboard', async () => {
+    await page.goto('/app/try')
+    await settle(page, 'Try it')
+    await press(page, 'Copy')
+    const said = page.getByText(/^(?:On the clipboard|Not copied)/)
+    await said.waitFor()
+    await press(page, 'Python')
+    await expect.poll(() => said.count()).toBe(0)
+  })
+
   test('the answer of a lookup is not shown below another product', async () => {
     await page.goto('/app/try')
     await settle(page, 'Try it')
@@ -683,34 +716,6 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     )
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     const {
-  test('figures of other days, and batches in another state, are not shown below the choice', async () => {
-    await user.send('POST', '/v1/email', { email: 'a@example.com' })
-    const held = Promise.withResolvers<void>()
-    for (const [path, heading, choice, option, shown] of [
-      ['/app/usage', 'Usage', 'Days', '7', '.figure'],
-      ['/app/batches', 'Batches', 'State', 'failed', 'main tbody tr'],
-    ] as const) {
-      await page.goto(path)
-      await settle(page, heading)
-      expect(await page.locator(shown).count()).toBeGreaterThan(0)
-      await page.route('**/v1/*?*', () => held.promise)
-      await page.getByLabel(choice, { exact: true }).selectOption(option)
-      await expect.poll(() => page.locator(shown).count()).toBe(0)
-      await page.unroute('**/v1/*?*')
-    }
-    held.resolve()
-  })
-
-  test('another text than the one that was copied is not said to be on the clipboard', async () => {
-    await page.goto('/app/try')
-    await settle(page, 'Try it')
-    await press(page, 'Copy')
-    const said = page.getByText(/^(?:On the clipboard|Not copied)/)
-    await said.waitFor()
-    await press(page, 'Python')
-    await expect.poll(() => said.count()).toBe(0)
-  })
-
       recovery_codes: [recovery = ''],
     } = recoveryCodes.parse(await lise.send('POST', '/app/api/second-factor/confirm', { code }))
     await started.service.db.kysely

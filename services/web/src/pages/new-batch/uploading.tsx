@@ -32,7 +32,11 @@ export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
     if (!isSending) return undefined
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
+    document.addEventListener('click', askToFollow, { capture: true })
+    return () => {
+      removeEventListener('beforeunload', ask)
+      document.removeEventListener('click', askToFollow, { capture: true })
+    }
   }, [isSending])
   const send = async (upload: Upload): Promise<void> => {
     sending.current?.abort()
@@ -65,6 +69,16 @@ export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
       setFile(null)
     },
   }
+}
+
+/** Asks before a link of the app is followed, of which the browser knows nothing. */
+function askToFollow(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest('a') : null
+  const isElsewhere = link !== null && link.pathname !== location.pathname
+  if (!isElsewhere || event.ctrlKey || event.metaKey || event.shiftKey) return
+  if (confirm('Leaving this page stops the upload. Leave it all the same?')) return
+  event.preventDefault()
+  event.stopPropagation()
 }
 
 /** Progress and result of an upload. */
