@@ -609,6 +609,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await settle(second.page, 'Settings')
     const sessions = second.page.getByRole('region', { name: 'Sessions', exact: true })
     expect(await sessions.locator('tbody tr').count()).toBe(2)
+    await sessions.getByRole('button', { name: /^End Chrome on Linux, last used / }).waitFor()
     await second.page.getByLabel('Present password').fill(PASSWORD)
     await second.page.getByLabel('New password').fill(`${PASSWORD} again`)
     await press(second.page, 'Change password')

@@ -7,6 +7,7 @@ import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, Time } from '../../components/text.tsx'
 import { browserName } from '../../browser-name.ts'
+import * as format from '../../format.ts'
 import { useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
@@ -57,11 +58,16 @@ export function Sessions(): JSX.Element {
             {
               title: 'End it',
               isTight: true,
-              cell: ({ id, current }) =>
+              cell: ({ id, current, browser, used_at: at }) =>
                 current ? (
                   <span class="muted">This one</span>
                 ) : (
-                  <Button small busy={isBusy} onClick={() => void run(async () => await end(id))}>
+                  <Button
+                    small
+                    busy={isBusy}
+                    label={`End ${browserName(browser)}, last used ${format.time(at)}`}
+                    onClick={() => void run(async () => await end(id))}
+                  >
                     End
                   </Button>
                 ),
