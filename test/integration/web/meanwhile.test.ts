@@ -636,6 +636,9 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByRole('button', { name: 'Later rows' }).click({ force: true })
     isAsked.resolve()
     await shown.getByText('r25@example.com').waitFor()
+    const head = '[aria-label="Rows of the result"] thead'
+    await expect.poll(() => isInView(page, head)).toBe(true)
+    await page.locator('#app > [aria-live=polite]', { hasText: 'From row 26.' }).waitFor()
     await press(page, 'Earlier rows')
     await shown.getByText('r0@example.com', { exact: true }).waitFor()
   })

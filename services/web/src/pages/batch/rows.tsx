@@ -1,10 +1,11 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery } from '@tanstack/preact-query'
-import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import type { JSX, RefObject } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { sentenceOf } from '../../api/http.ts'
 import { againMs, isMoving } from '../../api/queries.ts'
 import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
@@ -74,6 +75,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element {
       shown !== undefined && shown.length > 0 && <RowTable product={batch.product} rows={shown} />,
     [batch.product, shown],
   )
+  const top = useTurn(rows.isPlaceholderData ? undefined : data?.rows[0]?.row, after)
   const foldedCount = (data?.rows.length ?? 0) - (shown?.length ?? 0)
   return (
     <Card
@@ -97,7 +99,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element {
           {only === '' ? 'Rows appear as they become known.' : 'Choose another kind above.'}
         </Empty>
       )}
-      {table}
+      <div ref={top}>{table}</div>
       {foldedCount > 0 && (
         <div>
           <Button onClick={() => setWhole(true)}>
@@ -126,6 +128,22 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element {
       )}
     </Card>
   )
+}
+
+/** Shows a page that was turned to from its top, and says so; returns the box to put it into. */
+function useTurn(firstRow: number | undefined, after: number): RefObject<HTMLDivElement> {
+  const announce = useAnnounce()
+  const box = useRef<HTMLDivElement>(null)
+  const shown = useRef(after)
+  useEffect(() => {
+    if (firstRow === undefined || shown.current === after) return
+    shown.current = after
+    const { current } = box
+    if (current === null) return
+    if (current.getBoundingClientRect().top < 0) current.closest('section')?.scrollIntoView()
+    announce(`From row ${format.number(firstRow)}.`)
+  }, [firstRow, after])
+  return box
 }
 
 function RowTable({
