@@ -65,8 +65,11 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
           {data.account === null ? (
             <NoAccount title={page.title} />
           ) : (
-            // What a page holds of one account or user is not another's.
-            <Loaded key={shownBy(data)} page={page} id={id} />
+            <>
+              {data.account.requires_second_factor && !data.user.second_factor && <NeedsFactor />}
+              {/* What a page holds of one account or user is not another's. */}
+              <Loaded key={shownBy(data)} page={page} id={id} />
+            </>
           )}
         </Shell>
       </StepUpProvider>
@@ -102,6 +105,16 @@ function Away({ error }: { readonly error: Error }): JSX.Element {
   return (
     <Notice tone="bad" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
       {sentenceOf(error)}
+    </Notice>
+  )
+}
+
+/** Tells a user without a second factor, in an account that asks for one, before a change is refused. */
+function NeedsFactor(): JSX.Element {
+  return (
+    <Notice tone="warn" actions={<a href="/app/settings">Settings</a>}>
+      This account asks its members for a second factor. Until you set one up, in the settings, you
+      can look at everything, but change nothing.
     </Notice>
   )
 }

@@ -127,6 +127,27 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(asked).toEqual([{ email: 'ada@people.test' }])
   })
 
+  test('whoever lacks the second factor that an account asks for is told so before anything is refused', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    const joined = await join(other, 'Nina')
+    await started.service.db.pool.query(
+      'update accounts set requires_second_factor = true where id = $1',
+      [user.accountId],
+    )
+    await shown.goto('/app/batches/new')
+    await settle(shown, 'New batch')
+    await shown.getByText('This account asks its members for a second factor.').waitFor()
+    await joined.send('POST', '/app/api/switch', { account_id: joined.accountId })
+    await shown.reload()
+    await settle(shown, 'New batch')
+    expect(await shown.getByText('This account asks its members').count()).toBe(0)
+    await started.service.db.pool.query(
+      'update accounts set requires_second_factor = false where id = $1',
+      [user.accountId],
+    )
+  })
+
   test('an invitation opened by another user can be accepted after signing out there', async () => {
     const wish = { email: 'rosa@people.test', role: 'viewer' }
     const { link } = invitationResponse.parse(await user.send('POST', '/app/api/invitations', wish))
