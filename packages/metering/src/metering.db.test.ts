@@ -182,20 +182,33 @@ test('closing a debit twice concurrently has the same result as one after the ot
 
 test('debits of several accounts that are closed together have their own results', async () => {
   await using context = await openMeteringContext()
-  const ids = [await context.account(), await context.account(), await context.account()]
-  const [full, part] = ids.map((accountId) => ({ accountId, opKey: 'a' }))
-  if (full === undefined || part === undefined) throw new Error('there are three accounts')
-  for (const debit of [part, full]) await context.metering.debit({ ...debit, credits: 10 })
-  const { rows } = await context.db.pool.query(
-    `select state, given::int from credit_close($1, array['a', 'a', 'a'], array[99, 4, 99],
-       array['refund', 'give_back', 'refund'], array[null, null, null])`,
-    [ids],
+  const ids: string[] = []
+  for (const _ of [1, 2, 3, 4]) ids.push(await context.account())
+  const [full = '', part = '', , answered = ''] = ids
+  for (const accountId of [part, full, answered]) {
+    await context.metering.debit({ accountId, opKey: 'a', credits: 10 })
+  }
+  // A grant may have the name of a debit.
+  await grantGoodwill(context.db, full, 5, 'a')
+  for (const _ of ['the first time', 'repeated']) {
+    const { rows } = await context.db.pool.query(
+      `select state, given::int from credit_close($1, array['a', 'a', 'a', 'a'], array[99, 4, 99, 0],
+         array['refund', 'give_back', 'refund', 'give_back'], array[null, null, null, null])`,
+      [ids],
+    )
+    expect(rows).toEqual([
+      { state: 'refunded', given: 10 },
+      { state: 'answered', given: 4 },
+      { state: 'unknown', given: 0 },
+      { state: 'answered', given: 0 },
+    ])
+  }
+  const balances = await Promise.all(ids.map((id) => context.metering.remaining(id)))
+  expect(balances).toEqual([205, 194, 200, 190])
+  const { rowCount } = await context.db.pool.query(
+    "select from credit_entries where kind in ('refund', 'give_back')",
   )
-  expect(rows).toEqual([
-    { state: 'refunded', given: 10 },
-    { state: 'answered', given: 4 },
-    { state: 'unknown', given: 0 },
-  ])
+  expect(rowCount).toBe(2)
 })
 
 test('an answer refunds at most the debited credits, packs before allowance', async () => {

@@ -39,12 +39,16 @@ async function runBatch(
   await atomic.execute((tx) => release(tx, { accountId, ref, opKey: `${ref}:release` }))
 }
 
-test('usage counts calls by product and source, less refunded ones', async () => {
+test('usage counts calls by product and source, less refunded ones, and none of another account', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account('starter')
-  const debit = (opKey: string, product: 'email' | 'phone', source: 'api' | 'app') =>
-    metering.debit({ accountId: id, opKey, credits: 2, use: { product, source } })
+  const other = await context.account('starter')
+  const debit = async (opKey: string, product: 'email' | 'phone', source: 'api' | 'app') => {
+    for (const accountId of [id, other]) {
+      await metering.debit({ accountId, opKey, credits: 2, use: { product, source } })
+    }
+  }
   await Promise.all([debit('a', 'email', 'api'), debit('b', 'email', 'api')])
   await debit('c', 'phone', 'app')
   await debit('d', 'phone', 'api')
@@ -69,6 +73,11 @@ test('usage counts calls by product and source, less refunded ones', async () =>
   const past = await readUsage(db, id, { ...ALL, from: '2025-01-01', to: '2025-01-31' })
   expect(past).toMatchObject({ from: '2025-01-01', to: '2025-01-31', data: [] })
   expect(await readUsage(db, 'acc_nobody', ALL)).toBeUndefined()
+  expect((await readUsage(db, other, { ...ALL, by: ['product', 'source'] }))?.data).toEqual([
+    { product: 'email', source: 'api', operations: 2, credits: 4 },
+    { product: 'phone', source: 'api', operations: 1, credits: 2 },
+    { product: 'phone', source: 'app', operations: 1, credits: 2 },
+  ])
 })
 
 test('usage is counted by days in the account’s time zone', async () => {
