@@ -81,21 +81,24 @@ function plainName(name: string): string {
  * value`.
  */
 export function wordsOf(name: string): string {
-  return name
-    .slice(0, 120)
-    .replaceAll(/(?<=\S\s*)\[[^\][]*\]/g, ' ')
-    .normalize('NFKD')
-    .replaceAll(/[\u0300-\u036f]/g, '')
-    .normalize('NFC')
-    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .replaceAll(/(\p{L})(\d)/gu, '$1 $2')
-    .trim()
-    .replaceAll(/\be mail/g, 'email')
-    .replaceAll(/(?<=[a-z]{2})(?=emails?\b)|(?<=\bemail)(?=(?!s\b)[a-z]{3})/g, ' ')
-    .replaceAll(/\b(mobile|cell|home|work|other|business|office|assistant)(?=phone)/g, '$1 ')
-    .replaceAll(/\b((?:mobile|tele)?phone)(?=number|no\b|type)/g, '$1 ')
+  return (
+    name
+      .slice(0, 120)
+      .replaceAll(/(?<=\S\s*)\[[^\][]*\]/g, ' ')
+      .normalize('NFKD')
+      .replaceAll(/[\u0300-\u036f]/g, '')
+      .normalize('NFC')
+      .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+      .toLowerCase()
+      // In Hindi and Thai, vowels are marks.
+      .replaceAll(/[^\p{L}\p{N}\p{Script=Devanagari}\p{Script=Thai}]+/gu, ' ')
+      .replaceAll(/(\p{L})(\d)/gu, '$1 $2')
+      .trim()
+      .replaceAll(/\be mail/g, 'email')
+      .replaceAll(/(?<=[a-z]{2})(?=emails?\b)|(?<=\bemail)(?=(?!s\b)[a-z]{3})/g, ' ')
+      .replaceAll(/\b(mobile|cell|home|work|other|business|office|assistant)(?=phone)/g, '$1 ')
+      .replaceAll(/\b((?:mobile|tele)?phone)(?=number|no\b|type)/g, '$1 ')
+  )
 }
 
 /** Words that say whose a subject is, or which of several, in the languages of the names below. */
