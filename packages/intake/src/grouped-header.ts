@@ -1,17 +1,12 @@
 import { cellKind, type CellKind } from './cell-kinds.ts'
 import { isKnownName } from './column-names.ts'
-
-/** Rows above a two-row header (titles and notes) that are skipped at most. */
-const PREAMBLE_ROWS = 20
-
-/** Rows below it that are examined. */
-const SAMPLE_ROWS = 50
+import { HEADER_ROWS, NO_NAMES } from './header.ts'
 
 /** Characters of the name of a group or column. */
 const MAX_NAME_CHARS = 60
 
-/** Kinds of cells that no header has. */
-const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip', 'domain', 'date'])
+/** Kinds of cells that no header of two rows has. */
+const VALUES: ReadonlySet<CellKind> = new Set([...NO_NAMES, 'domain', 'date'])
 
 /** A two-row header merged into one. */
 export interface GroupedHeader {
@@ -30,14 +25,17 @@ export interface GroupedHeader {
 export function findGroupedHeader(
   records: readonly (readonly string[])[],
 ): GroupedHeader | undefined {
-  const rows = records.slice(0, PREAMBLE_ROWS + 2).map((row) => row.map((cell) => cell.trim()))
+  const rows = records.slice(0, HEADER_ROWS.above + 2).map((row) => row.map((cell) => cell.trim()))
   for (let at = 0; at + 1 < rows.length; at++) {
     const upper = rows[at] ?? []
     const kinds = upper.map(cellKind)
     // A row that may be a record must not be dropped.
-    if (kinds.some((kind) => DATA.has(kind))) return undefined
+    if (kinds.some((kind) => VALUES.has(kind))) return undefined
     const header = joined(upper, rows[at + 1] ?? [])
-    if (header !== undefined && isAbove(header, records.slice(at + 2, at + 2 + SAMPLE_ROWS))) {
+    if (
+      header !== undefined &&
+      isAbove(header, records.slice(at + 2, at + 2 + HEADER_ROWS.below))
+    ) {
       return { skipRecords: at + 2, header }
     }
     // A row of known names is a header of its own.
@@ -86,6 +84,6 @@ function isName(cell: string): boolean {
 function isAbove(header: readonly string[], records: readonly (readonly string[])[]): boolean {
   return header.some((_, column) => {
     const cells = records.map((row) => (row[column] ?? '').trim()).filter((cell) => cell !== '')
-    return cells.length > 0 && cells.every((cell) => DATA.has(cellKind(cell)))
+    return cells.length > 0 && cells.every((cell) => VALUES.has(cellKind(cell)))
   })
 }

@@ -1,10 +1,11 @@
 import { cellKind, type CellKind } from './cell-kinds.ts'
 import { isKnownName } from './column-names.ts'
 
-const SAMPLE_ROWS = 50
+/** Records above a header (titles and notes) that are skipped, and those below it that are examined. */
+export const HEADER_ROWS = { above: 20, below: 50 } as const
 
-/** Records above the header (titles and notes) that are skipped at most. */
-const PREAMBLE_ROWS = 20
+/** Kinds of cells that no header has. */
+export const NO_NAMES: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip'])
 
 /**
  * Number of records before the header: 0 unless titles or notes of few cells come before a record
@@ -15,14 +16,14 @@ const PREAMBLE_ROWS = 20
 export function findPreamble(rows: readonly (readonly string[])[]): number {
   let widest = 0
   let isDivided = false
-  for (const [at, row] of rows.slice(0, PREAMBLE_ROWS).entries()) {
+  for (const [at, row] of rows.slice(0, HEADER_ROWS.above).entries()) {
     const cells = row.map((cell) => cell.trim()).filter((cell) => cell !== '')
     if (cells.length === 0) {
       isDivided = true
       continue
     }
     // A row that may be a record must not be dropped.
-    if (cells.some((cell) => DATA.has(cellKind(cell)))) return 0
+    if (cells.some((cell) => NO_NAMES.has(cellKind(cell)))) return 0
     const known = cells.filter(isKnownName).length
     const isNamed = known >= 2 && known * 3 >= cells.length
     const isNarrow = widest < cells.length
@@ -38,7 +39,7 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
 /** Kinds of values that are told from all else by their form. */
 const CLEAR: ReadonlySet<CellKind> = new Set(['email', 'phone', 'ip', 'domain'])
 
-/** Share of a column's cells that must be of one such kind. */
+/** Share of a column's cells from which it is of one kind. */
 const MOSTLY = 0.8
 
 /** Whether a record has a text above a column of addresses, numbers or names of domains. */
@@ -46,7 +47,7 @@ function isAboveValues(row: readonly string[], below: readonly (readonly string[
   return row.some((name, column) => {
     if (cellKind(name) !== 'text') return false
     const kinds = below
-      .slice(0, SAMPLE_ROWS)
+      .slice(0, HEADER_ROWS.below)
       .map((record) => cellKind(record[column] ?? ''))
       .filter((kind) => kind !== 'empty')
     const [common = 'text'] = kinds.filter((kind) => CLEAR.has(kind))
@@ -67,10 +68,11 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const first = rows[at]?.map((cell) => cell.trim())
   if (first === undefined) return false
   const kinds = first.map(cellKind)
-  if (kinds.some((kind) => DATA.has(kind)) || kinds.every((kind) => kind === 'empty')) return false
+  if (kinds.some((kind) => NO_NAMES.has(kind)) || kinds.every((kind) => kind === 'empty'))
+    return false
   if (first.some(isKnownName)) return true
   if (first.some(mayBeValue)) return false
-  const below = rows.slice(at + 1, at + 1 + SAMPLE_ROWS)
+  const below = rows.slice(at + 1, at + 1 + HEADER_ROWS.below)
   if (kinds.includes('domain') || kinds.includes('date')) return false
   if (below.length === 0) return areNames(first)
   let votes = 0
@@ -81,8 +83,7 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
       below.map((row) => (row[column] ?? '').trim()),
     )
   }
-  if (votes !== 0) return votes > 0
-  return areNames(first)
+  return votes === 0 ? areNames(first) : votes > 0
 }
 
 /** A URL, an IP address with a port or range, a number with a note behind it. */
@@ -92,9 +93,6 @@ const VALUE = /:\/\/|^\d{1,3}(?:\.\d{1,3}){3}\b|^\+\d/
 function mayBeValue(cell: string): boolean {
   return VALUE.test(cell) || (/\S@\S/.test(cell) && !isKnownName(cell.replaceAll('@', 'a')))
 }
-
-/** Kinds of cells that no header has. */
-const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip'])
 
 /** Column names are distinct, short and hold no digits. */
 function areNames(cells: readonly string[]): boolean {
@@ -109,7 +107,7 @@ function vote(first: string, kind: CellKind, below: readonly string[]): number {
   const kinds = filled.map(cellKind)
   const [common = 'text'] = kinds
   const alike = kinds.filter((other) => other === common).length / kinds.length
-  if (alike >= 0.8 && common !== 'text') return kind === common ? -1 : 1
+  if (alike >= MOSTLY && common !== 'text') return kind === common ? -1 : 1
   if (!/\d/.test(first) && filled.every((cell) => /\d/.test(cell))) return 1
   // Cells of one length below a name of another are codes.
   const lengths = new Set(filled.map((cell) => cell.length))
