@@ -7,11 +7,15 @@ import {
   LONG_ROW,
   MAX_FAR_CELLS,
   MAX_REPEATED_CELLS,
+  MAX_RUN_ROWS,
+  MAX_SHEETS,
   NEAR_COLUMNS,
+  refuseNoSheet,
   rowBlocks,
   SHEET_LIMITS,
   sheetName,
   sparse,
+  tooMany,
   type RowRun,
   type Sheet,
   type Workbook,
@@ -19,11 +23,6 @@ import {
 import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
-
-const MAX_SHEETS = 1_000
-
-/** Repeated rows that are expanded at most, if they have content or precede a row that has. */
-const MAX_REPEATED_ROWS = 100_000
 
 /**
  * Opens an .ods workbook, whose sheets are all in one part. Source: OASIS OpenDocument 1.3, part 3,
@@ -41,9 +40,7 @@ export async function openOds(
   const list = createSheetList()
   for await (const chunk of zip.read(entry, signal)) list.push(chunk)
   const sheets = list.end()
-  if (sheets.length === 0) {
-    throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
-  }
+  refuseNoSheet(sheets)
   return {
     sheets,
     rows: async function* (sheet, ending) {
@@ -71,9 +68,7 @@ function createSheetList(): { push(chunk: Buffer): void; end(): readonly Sheet[]
         if (attributes.get('table:display') === 'false' && hiding.size < MAX_SHEETS)
           hiding.add(style)
       } else if (element === 'table') {
-        if (sheets.length === MAX_SHEETS) {
-          throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
-        }
+        if (sheets.length === MAX_SHEETS) throw tooMany('sheets', MAX_SHEETS)
         const name = sheetName(attributes.get('table:name') ?? '')
         const isHidden = hiding.has(sheetName(attributes.get('table:style-name') ?? ''))
         sheets.push({ name, isHidden, part: String(sheets.length) })
@@ -256,10 +251,10 @@ function closeRow(scan: Scan): void {
   }
   scan.repeated += (repeat - 1) * scan.width
   if (scan.repeated > MAX_REPEATED_CELLS) throw sparse()
-  if (repeat > MAX_REPEATED_ROWS || scan.emptyRows > MAX_REPEATED_ROWS) {
+  if (repeat > MAX_RUN_ROWS || scan.emptyRows > MAX_RUN_ROWS) {
     throw new IntakeError(
       'unprocessable',
-      `The sheet holds over ${MAX_REPEATED_ROWS} equal or empty rows in a run; delete them.`,
+      `The sheet holds over ${MAX_RUN_ROWS} equal or empty rows in a run; delete them.`,
     )
   }
   if (scan.emptyRows > 0) scan.done.push({ row: EMPTY_ROW, chars: 0, times: scan.emptyRows })

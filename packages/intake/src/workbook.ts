@@ -20,6 +20,23 @@ export interface Sheet {
   readonly part: string
 }
 
+/** Sheets of a workbook, at most. */
+export const MAX_SHEETS = 1_000
+
+/** @throws IntakeError if a workbook has no sheet */
+export function refuseNoSheet(sheets: readonly Sheet[]): void {
+  if (sheets.length > 0) return
+  throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
+}
+
+/** The refusal of a workbook with more sheets, styles or parts. */
+export function tooMany(what: string, most: number): IntakeError {
+  return new IntakeError(
+    'payload_too_large',
+    `The workbook has more ${what} than are read (${most}); upload the sheet as CSV.`,
+  )
+}
+
 /** Characters of a sheet's name that are kept: Excel allows 31, other programs more. */
 const NAME_CHARS = 255
 
@@ -132,6 +149,9 @@ export const NEAR_COLUMNS = 256
 
 /** Empty cells beyond the near columns, at most: a few bytes could encode billions. */
 export const MAX_FAR_CELLS = 1_000_000
+
+/** Empty or repeated rows in a run before one with content, at most: a stray cell costs as many. */
+export const MAX_RUN_ROWS = 100_000
 
 /** Repeated cells of a sheet, at most. */
 export const MAX_REPEATED_CELLS = 20_000_000

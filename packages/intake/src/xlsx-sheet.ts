@@ -6,6 +6,7 @@ import {
   KIND_BITS,
   LONG_ROW,
   MAX_FAR_CELLS,
+  MAX_RUN_ROWS,
   NEAR_COLUMNS,
   rowBlocks,
   SHEET_LIMITS,
@@ -26,9 +27,6 @@ export interface CellRules {
   /** Bytes of a row at most; the cells of a longer one are skipped. */
   readonly lineBytes: number
 }
-
-/** Missing rows before a row with content, at most: a stray cell far down would cost as many. */
-const MAX_GAP_ROWS = 100_000
 
 /** The rows of a sheet's XML, without empty rows at the end. */
 export async function* sheetRows(
@@ -183,7 +181,7 @@ function closeRow(scan: Scan): void {
     scan.emptyRows += 1
     return
   }
-  if (scan.emptyRows > MAX_GAP_ROWS) throw farApart(scan.rowNumber)
+  if (scan.emptyRows > MAX_RUN_ROWS) throw farApart(scan.rowNumber)
   scan.row.emptyBefore = scan.emptyRows
   scan.emptyRows = 0
   scan.done.push(scan.row)
@@ -300,6 +298,6 @@ function beyond(what: 'rows' | 'columns', most: number): IntakeError {
 function farApart(row: number): IntakeError {
   return new IntakeError(
     'unprocessable',
-    `Row ${row} of the sheet comes after over ${MAX_GAP_ROWS} empty rows; delete these or that row.`,
+    `Row ${row} of the sheet comes after over ${MAX_RUN_ROWS} empty rows; delete these or that row.`,
   )
 }

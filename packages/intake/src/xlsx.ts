@@ -1,14 +1,19 @@
-import { IntakeError } from './intake-error.ts'
 import type { UploadLimits } from './limits.ts'
 import { numberStyle, type NumberStyle } from './number-format.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { sheetName, type Sheet, type Workbook } from './workbook.ts'
+import {
+  MAX_SHEETS,
+  refuseNoSheet,
+  sheetName,
+  tooMany,
+  type Sheet,
+  type Workbook,
+} from './workbook.ts'
 import { sheetRows } from './xlsx-sheet.ts'
 import { createXmlReader, type XmlListener } from './xml-reader.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
 
-/** Limits: sheets of a workbook, and cell styles. */
-const MAX_SHEETS = 1_000
+/** Cell styles, and relationships of a part. */
 const MAX_STYLES = 65_536
 
 /** Bytes of each small part: those with sheets, relationships or styles. */
@@ -39,9 +44,7 @@ export async function openXlsx(
   const related = await relationships(zip, workbookPart, signal)
   const byId = new Map(related.map((each) => [each.id, each]))
   const { sheets, is1904 } = await readWorkbook(zip, workbookPart, byId, signal)
-  if (sheets.length === 0) {
-    throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
-  }
+  refuseNoSheet(sheets)
   const partOf = (type: string): string | undefined =>
     related.find((each) => each.type === type)?.part
   const styles = await readStyles(zip, partOf('styles'), signal)
@@ -173,11 +176,4 @@ async function readPart(
   const reader = createXmlReader(listener)
   for await (const chunk of zip.read(entry, signal)) reader.push(chunk)
   reader.end()
-}
-
-function tooMany(what: string, most: number): IntakeError {
-  return new IntakeError(
-    'payload_too_large',
-    `The workbook has more ${what} than are read (${most}); upload the sheet as CSV.`,
-  )
 }
