@@ -2,9 +2,19 @@ import { open } from 'node:fs/promises'
 import { IntakeError } from './intake-error.ts'
 
 /** The supported formats: text files and workbooks. */
-const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson', 'xlsx', 'ods'] as const
-/** One of the formats. */
-export type FileFormat = (typeof FILE_FORMATS)[number]
+export type FileFormat = 'csv' | 'tsv' | 'txt' | 'ndjson' | 'xlsx' | 'ods'
+
+const FORMATS_BY_EXTENSION: ReadonlyMap<string, FileFormat> = new Map([
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['tab', 'tsv'],
+  ['txt', 'txt'],
+  ['ndjson', 'ndjson'],
+  ['jsonl', 'ndjson'],
+  ['xlsx', 'xlsx'],
+  ['xlsm', 'xlsx'],
+  ['ods', 'ods'],
+])
 
 /** The first bytes of legacy Office files. Source: [MS-CFB] 2.2. */
 const OLD_MAGIC = 'd0cf11e0a1b11ae1'
@@ -66,29 +76,9 @@ export function refuseMarkup(text: string): void {
  * @throws on extensions of other formats
  */
 export function formatOfName(fileName: string): FileFormat | undefined {
-  const extension = /\.([a-z0-9]+)(?:\.gz)?$/i.exec(fileName)?.[1]?.toLowerCase()
-  switch (extension) {
-    case 'csv':
-    case 'tsv':
-    case 'txt':
-    case 'ndjson':
-      return extension
-    case 'jsonl':
-      return 'ndjson'
-    case 'tab':
-      return 'tsv'
-    case 'xlsx':
-    case 'xlsm':
-      return 'xlsx'
-    case 'ods':
-      return 'ods'
-    case 'numbers':
-      throw ofOtherArchive('numbers')
-    case 'xlsb':
-      throw ofOtherArchive('xlsb')
-    default:
-      return undefined
-  }
+  const [, extension = ''] = /\.([a-z0-9]+)(?:\.gz)?$/.exec(fileName.toLowerCase()) ?? []
+  if (extension === 'numbers' || extension === 'xlsb') throw ofOtherArchive(extension)
+  return FORMATS_BY_EXTENSION.get(extension)
 }
 
 /** @throws IntakeError `unsupported_media_type` if the text is a JSON array of records */
@@ -98,23 +88,24 @@ export function refuseJsonArray(text: string): void {
   }
 }
 
-/** The refusal of an archive that looks like a workbook and cannot be read. */
-export function ofOtherArchive(kind: 'xlsb' | 'numbers' | 'document' | 'protected'): IntakeError {
-  switch (kind) {
-    case 'xlsb':
-      return unsupported('a binary workbook (.xlsb)', SAVE_AS_XLSX)
-    case 'numbers':
-      return unsupported('of Numbers', 'in Numbers choose File > Export To > Excel and upload that')
-    case 'document':
-      return unsupported('a text document or presentation', 'save its table as .xlsx or CSV')
-    case 'protected':
-      return unsupported('a workbook protected by a password', UNPROTECT)
-  }
-}
-
 const SAVE_AS_XLSX = 'open it and save it as .xlsx or CSV'
-const UNPROTECT =
-  'open it, take the password off (File > Info > Protect Workbook > Encrypt with Password), save it and upload that'
+
+/** Archives that look like a workbook and cannot be read, and what to do about them. */
+const OTHER_ARCHIVES = {
+  xlsb: ['a binary workbook (.xlsb)', SAVE_AS_XLSX],
+  numbers: ['of Numbers', 'in Numbers choose File > Export To > Excel and upload that'],
+  document: ['a text document or presentation', 'save its table as .xlsx or CSV'],
+  protected: [
+    'a workbook protected by a password',
+    'open it, take the password off (File > Info > Protect Workbook > Encrypt with Password), save it and upload that',
+  ],
+} as const
+
+/** The refusal of such an archive. */
+export function ofOtherArchive(kind: keyof typeof OTHER_ARCHIVES): IntakeError {
+  const [what, instead] = OTHER_ARCHIVES[kind]
+  return unsupported(what, instead)
+}
 
 /**
  * Bytes at the start and end of a legacy Office file that are searched for the names of its parts.

@@ -32,13 +32,14 @@ export function findTextLayout(
     cut,
   })
   const delimiter = hasBackslashes ? ofEscaped : delimiterOf(body)
+  const firstLine = separator === undefined ? 1 : 2
   const layout: Extract<FileLayout, { kind: 'csv' | 'lines' }> =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }
       : {
           kind: 'csv',
           dialect: { delimiter: delimiter ?? ',', newline, hasBackslashes },
-          firstLine: separator === undefined ? 1 : 2,
+          firstLine,
         }
   const all = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>
     isLongLine(record, limits) ? TOO_LONG : record,
@@ -47,7 +48,7 @@ export function findTextLayout(
     header: askedHeader,
     limits,
     passesTitles: layout.kind === 'csv',
-    firstLine: separator === undefined ? 1 : 2,
+    firstLine,
   })
   return {
     format: named ?? (delimiter === '\t' ? 'tsv' : 'csv'),
