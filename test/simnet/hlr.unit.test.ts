@@ -1,7 +1,7 @@
 import { HLR_ADAPTERS } from '@plumbline/phone/hlr/adapters'
 import type { HlrAnswer, HlrFetch } from '@plumbline/phone/hlr/provider'
 import { type HlrProviderName, HLR_PROVIDERS } from '@plumbline/ports/provider-status'
-import { HLR_CAPABILITIES } from '@plumbline/phone/hlr/provider'
+import { MAX_NUMBERS } from '@plumbline/phone/hlr/provider'
 import { createEgress } from '@plumbline/net/egress'
 import { fetchBounded } from '@plumbline/net/http'
 import { createResolver } from '@plumbline/net/resolver'
@@ -25,7 +25,7 @@ async function ask(
   const fetch: HlrFetch = (request) => fetchBounded({ ...request, egress, resolver })
   const { HLR_URL: url = '', HLR_KEY: key = '', HLR_SECRET: secret = '' } = simnet.settings
   const answers: HlrAnswer[] = []
-  const size = HLR_CAPABILITIES[provider].maxBatch
+  const size = MAX_NUMBERS[provider]
   for (let at = 0; at < numbers.length; at += size) {
     const batch = numbers.slice(at, at + size)
     const query = {

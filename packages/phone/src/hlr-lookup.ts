@@ -8,7 +8,7 @@ import {
   storedResults,
   type Purchase,
 } from './hlr-purchase.ts'
-import { HLR_CAPABILITIES } from './hlr/provider.ts'
+import { MAX_NUMBERS } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import type { BoughtResult } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
@@ -194,10 +194,10 @@ async function askProvider(
   answered: Answered,
 ): Promise<ReadonlyMap<string, LookupAnswer>> {
   const left = new Map<string, LookupAnswer>()
-  const { maxBatch } = HLR_CAPABILITIES[provider.name]
+  const most = MAX_NUMBERS[provider.name]
   const batches: string[][] = []
-  for (let at = 0; at < numbers.length; at += maxBatch) {
-    batches.push(numbers.slice(at, at + maxBatch))
+  for (let at = 0; at < numbers.length; at += most) {
+    batches.push(numbers.slice(at, at + most))
   }
   const work = async (): Promise<void> => {
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {

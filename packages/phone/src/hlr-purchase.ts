@@ -56,7 +56,7 @@ const STORE_MS = 10_000
 const POLL_MS = 250
 
 /**
- * Buys results of one provider for at most `maxBatch` numbers. An intent is stored before the query
+ * Buys results of one provider for at most `MAX_NUMBERS` numbers. An intent is stored before the query
  * is sent, and deleted only after its result is stored or the provider is known to have charged
  * nothing. A worker killed in between leaves the number in doubt, and nobody buys it again until
  * the intent expires, at the time at which a result would have.

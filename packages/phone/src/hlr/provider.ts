@@ -3,67 +3,17 @@ import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import { shortText } from '@plumbline/net/short-text'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** Facts that a provider reports; others stay unknown. */
-export interface HlrCapabilities {
-  readonly reachable: boolean
-  readonly ported: boolean
-  readonly roaming: boolean
-  readonly lineType: boolean
-  readonly carrier: boolean
-  /** Numbers in one request. */
-  readonly maxBatch: number
-}
-
-/** Source: the providers' API pages as read in November 2026. */
-export const HLR_CAPABILITIES: Readonly<Record<HlrProviderName, HlrCapabilities>> = {
-  'hlr-lookups': {
-    reachable: true,
-    ported: true,
-    roaming: true,
-    lineType: false,
-    carrier: true,
-    maxBatch: 1,
-  },
-  infobip: {
-    reachable: true,
-    ported: true,
-    roaming: true,
-    lineType: false,
-    carrier: true,
-    maxBatch: 1_000,
-  },
-  twilio: {
-    reachable: true,
-    ported: false,
-    roaming: false,
-    lineType: true,
-    carrier: true,
-    maxBatch: 50,
-  },
-  vonage: {
-    reachable: true,
-    ported: true,
-    roaming: true,
-    lineType: true,
-    carrier: true,
-    maxBatch: 1,
-  },
-  'vonage-identity': {
-    reachable: true,
-    ported: true,
-    roaming: true,
-    lineType: true,
-    carrier: true,
-    maxBatch: 1,
-  },
-  messente: {
-    reachable: true,
-    ported: true,
-    roaming: true,
-    lineType: false,
-    carrier: true,
-    maxBatch: 10,
-  },
+/**
+ * Numbers in one request, at most. Source: the providers' API pages as read in November 2026; Twilio
+ * documents none, so ours is low.
+ */
+export const MAX_NUMBERS: Readonly<Record<HlrProviderName, number>> = {
+  'hlr-lookups': 1,
+  infobip: 1_000,
+  twilio: 50,
+  vonage: 1,
+  'vonage-identity': 1,
+  messente: 10,
 }
 
 /** HTTP access of an adapter: limited, and through the worker's egress guard and resolver. */
@@ -80,7 +30,7 @@ export interface HlrAccount {
 
 /** One request to an adapter. */
 export interface HlrQuery {
-  /** E.164 with its plus; at most `maxBatch`. */
+  /** E.164 with its plus; at most `MAX_NUMBERS`. */
   readonly numbers: readonly string[]
   readonly account: HlrAccount
   readonly fetch: HlrFetch
