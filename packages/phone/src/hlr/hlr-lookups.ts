@@ -10,7 +10,8 @@ import {
 } from './provider.ts'
 import { requestJson, urlOf } from './request.ts'
 
-const USUAL_URL = 'https://www.hlr-lookups.com/api/v2'
+/** Its base URL. */
+export const HLR_LOOKUPS_URL = 'https://www.hlr-lookups.com/api/v2'
 const PATH = '/hlr-lookup'
 
 /** Replies of the provider's gateway when too many connections are open: nothing was looked up. */
@@ -32,18 +33,12 @@ export const hlrLookups: HlrAdapter = (query) =>
 
 async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
   const body = JSON.stringify({ msisdn: number })
-  const timestamp = String(Math.floor(query.nowMs / 1_000))
-  const signature = createHmac('sha256', query.account.secret ?? '')
-    .update(`${PATH}${timestamp}POST${body}`)
-    .digest('hex')
   const reply = await requestJson(query, {
     method: 'POST',
-    url: urlOf(query.account.url, USUAL_URL, PATH),
+    url: urlOf(query.account.url, HLR_LOOKUPS_URL, PATH),
     headers: {
       'content-type': 'application/json',
-      'x-digest-key': query.account.key,
-      'x-digest-timestamp': timestamp,
-      'x-digest-signature': signature,
+      ...signatureOf(query, 'POST', PATH, body),
     },
     body,
     throttles: THROTTLES,
@@ -51,6 +46,24 @@ async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
   if (reply.kind === 'failed') return reply
   if (reply.status !== 200) return failure('protocol', false, `status ${reply.status}`)
   return read(number, reply.body)
+}
+
+/** The headers that sign a request. */
+export function signatureOf(
+  { account, nowMs }: Pick<HlrQuery, 'account' | 'nowMs'>,
+  method: 'GET' | 'POST',
+  path: string,
+  body = '',
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000))
+  const signature = createHmac('sha256', account.secret ?? '')
+    .update(`${path}${timestamp}${method}${body}`)
+    .digest('hex')
+  return {
+    'x-digest-key': account.key,
+    'x-digest-timestamp': timestamp,
+    'x-digest-signature': signature,
+  }
 }
 
 function read(number: string, body: unknown): HlrAnswer {

@@ -1,8 +1,16 @@
 import { fieldsOf, flagOf, type Fields, listOf, numberOf, textOf } from './json.ts'
-import { failure, type HlrAdapter, type HlrAnswer, type HlrResult, verdict } from './provider.ts'
+import {
+  failure,
+  type HlrAccount,
+  type HlrAdapter,
+  type HlrAnswer,
+  type HlrResult,
+  verdict,
+} from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
-const USUAL_URL = 'https://api.infobip.com'
+/** Its base URL. */
+export const INFOBIP_URL = 'https://api.infobip.com'
 
 /** Groups of `status`. Source: infobip.com/docs, response status codes. */
 const DELIVERED = 3
@@ -24,19 +32,17 @@ const ERRORS: Readonly<Record<number, HlrResult['connectivity']>> = {
 }
 
 /**
- * Infobip Number Lookup, synchronous: up to 1,000 numbers a request. A key alone is an App key;
- * with a secret the two are user and password. An absent subscriber has the same status group as an
- * unknown one, so the error decides. Source: infobip.com/docs/api, Number Lookup, November 2026.
+ * Infobip Number Lookup, synchronous: several numbers a request. An absent subscriber has the same
+ * status group as an unknown one, so the error decides. Source: infobip.com/docs/api, Number Lookup, November 2026.
  */
 export const infobip: HlrAdapter = async (query) => {
   const { account, numbers } = query
   const reply = await requestJson(query, {
     method: 'POST',
-    url: urlOf(account.url, USUAL_URL, '/number/1/query'),
+    url: urlOf(account.url, INFOBIP_URL, '/number/1/query'),
     headers: {
       'content-type': 'application/json',
-      authorization:
-        account.secret === null ? `App ${account.key}` : basicAuth(account.key, account.secret),
+      authorization: infobipAuth(account),
     },
     body: JSON.stringify({ to: numbers.map((number) => number.slice(1)) }),
   })
@@ -52,6 +58,11 @@ export const infobip: HlrAdapter = async (query) => {
     const result = results.get(number.slice(1))
     return result === undefined ? failure('protocol', true, 'no result for a number') : read(result)
   })
+}
+
+/** A key alone is an App key; with a secret the two are user and password. */
+export function infobipAuth(account: HlrAccount): string {
+  return account.secret === null ? `App ${account.key}` : basicAuth(account)
 }
 
 function read(result: Fields): HlrAnswer {

@@ -2,7 +2,8 @@ import { fieldsOf, flagOf, type Fields, listOf, textOf } from './json.ts'
 import { failure, type HlrAdapter, type HlrAnswer, verdict } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
-const USUAL_URL = 'https://api.messente.com/v1'
+/** Its base URL. */
+export const MESSENTE_URL = 'https://api.messente.com/v1'
 
 const CONNECTIVITY = {
   ON: 'connected',
@@ -12,17 +13,17 @@ const CONNECTIVITY = {
 } as const
 
 /**
- * Messente Number Lookup: up to 10 numbers a request, user and password.
+ * Messente Number Lookup: several numbers a request, user and password.
  * Source: messente.com/documentation, Number Lookup, and its OpenAPI file, November 2026.
  */
 export const messente: HlrAdapter = async (query) => {
   const { account, numbers } = query
   const reply = await requestJson(query, {
     method: 'POST',
-    url: urlOf(account.url, USUAL_URL, '/hlr/sync'),
+    url: urlOf(account.url, MESSENTE_URL, '/hlr/sync'),
     headers: {
       'content-type': 'application/json',
-      authorization: basicAuth(account.key, account.secret ?? ''),
+      authorization: basicAuth(account),
     },
     body: JSON.stringify({ numbers }),
   })

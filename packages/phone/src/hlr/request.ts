@@ -1,5 +1,5 @@
 import { retryAfterMs } from '@plumbline/net/retry-after'
-import { failure, type HlrFailure, type HlrQuery } from './provider.ts'
+import { failure, type HlrAccount, type HlrFailure, type HlrQuery } from './provider.ts'
 
 /** A reply parsed as JSON. */
 export interface JsonReply {
@@ -80,8 +80,8 @@ export function urlOf(configured: string | null, usual: string, path: string): s
 }
 
 /** Header of HTTP Basic authentication. Source: RFC 7617. */
-export function basicAuth(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+export function basicAuth({ key, secret }: HlrAccount): string {
+  return `Basic ${Buffer.from(`${key}:${secret ?? ''}`).toString('base64')}`
 }
 
 function parseJson(bytes: Uint8Array): unknown {

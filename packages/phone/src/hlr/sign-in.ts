@@ -1,8 +1,12 @@
-import { createHmac } from 'node:crypto'
 import type { HttpAnswer } from '@plumbline/net/http'
+import { HLR_LOOKUPS_URL, signatureOf } from './hlr-lookups.ts'
+import { INFOBIP_URL, infobipAuth } from './infobip.ts'
+import { MESSENTE_URL } from './messente.ts'
 import type { HlrAccount, HlrFetch } from './provider.ts'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 import { basicAuth, urlOf } from './request.ts'
+import { TWILIO_URL } from './twilio.ts'
+import { VONAGE_URL } from './vonage.ts'
 
 /** Input of a test of credentials. */
 export interface SignInQuery {
@@ -78,57 +82,36 @@ function judged(answer: HttpAnswer, accepted: readonly number[]): SignIn {
  * Lookup v2, Vonage Account API 1.0.4 (secret management), Messente OpenAPI file.
  */
 const CALLS: Readonly<Partial<Record<HlrProviderName, (query: SignInQuery) => FreeCall>>> = {
-  'hlr-lookups': ({ account, nowMs }) => {
-    const path = '/auth-test'
-    const timestamp = String(Math.floor(nowMs / 1_000))
-    const signature = createHmac('sha256', account.secret ?? '')
-      .update(`${path}${timestamp}GET`)
-      .digest('hex')
-    return {
-      url: urlOf(account.url, 'https://www.hlr-lookups.com/api/v2', path),
-      method: 'GET',
-      headers: {
-        'x-digest-key': account.key,
-        'x-digest-timestamp': timestamp,
-        'x-digest-signature': signature,
-      },
-      accepted: [200],
-    }
-  },
-  infobip: ({ account }) => ({
-    url: urlOf(account.url, 'https://api.infobip.com', '/account/1/balance'),
+  'hlr-lookups': (query) => ({
+    url: urlOf(query.account.url, HLR_LOOKUPS_URL, '/auth-test'),
     method: 'GET',
-    headers: {
-      authorization:
-        account.secret === null ? `App ${account.key}` : basicAuth(account.key, account.secret),
-    },
+    headers: signatureOf(query, 'GET', '/auth-test'),
+    accepted: [200],
+  }),
+  infobip: ({ account }) => ({
+    url: urlOf(account.url, INFOBIP_URL, '/account/1/balance'),
+    method: 'GET',
+    headers: { authorization: infobipAuth(account) },
     accepted: [200],
   }),
   // Formatting without data packages is free.
   twilio: ({ account }) => ({
-    url: urlOf(account.url, 'https://lookups.twilio.com', `/v2/PhoneNumbers/${FICTIONAL_NUMBER}`),
+    url: urlOf(account.url, TWILIO_URL, `/v2/PhoneNumbers/${FICTIONAL_NUMBER}`),
     method: 'GET',
-    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    headers: { authorization: basicAuth(account) },
     accepted: [200, 404],
   }),
   vonage: ({ account }) => ({
-    url: urlOf(
-      account.url,
-      'https://api.nexmo.com',
-      `/accounts/${encodeURIComponent(account.key)}/secrets`,
-    ),
+    url: urlOf(account.url, VONAGE_URL, `/accounts/${encodeURIComponent(account.key)}/secrets`),
     method: 'GET',
-    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    headers: { authorization: basicAuth(account) },
     accepted: [200],
   }),
   // Without numbers there is nothing to buy, and only an authenticated caller gets that error.
   messente: ({ account }) => ({
-    url: urlOf(account.url, 'https://api.messente.com/v1', '/hlr/sync'),
+    url: urlOf(account.url, MESSENTE_URL, '/hlr/sync'),
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: basicAuth(account.key, account.secret ?? ''),
-    },
+    headers: { 'content-type': 'application/json', authorization: basicAuth(account) },
     body: JSON.stringify({ numbers: [] }),
     accepted: [200, 400, 422],
   }),

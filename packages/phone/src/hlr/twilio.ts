@@ -11,7 +11,8 @@ import {
 } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
-const USUAL_URL = 'https://lookups.twilio.com'
+/** Its base URL. */
+export const TWILIO_URL = 'https://lookups.twilio.com'
 const FIELDS = ['line_type_intelligence', 'line_status']
 
 /** Source: twilio.com/docs/lookup/v2-api/line-status. */
@@ -37,8 +38,7 @@ const NOT_FOUND = 20_404
 /**
  * Twilio Lookup v2 with line type and line status; account SID and token. One number is sent by
  * itself, several as a batch, matched by correlation id. A failed data package reports its error in
- * the body, with status 200. Source: twilio.com/docs/lookup/v2-api, November 2026; the batch limit
- * is not documented, so ours is low.
+ * the body, with status 200. Source: twilio.com/docs/lookup/v2-api, November 2026.
  */
 export const twilio: HlrAdapter = async (query) => {
   const [only, ...others] = query.numbers
@@ -51,8 +51,8 @@ async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
   const path = `/v2/PhoneNumbers/${encodeURIComponent(number)}?Fields=${FIELDS.join(',')}`
   const reply = await requestJson(query, {
     method: 'GET',
-    url: urlOf(account.url, USUAL_URL, path),
-    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    url: urlOf(account.url, TWILIO_URL, path),
+    headers: { authorization: basicAuth(account) },
   })
   if (reply.kind === 'failed') return reply
   const body = fieldsOf(reply.body)
@@ -70,10 +70,10 @@ async function lookupBatch(query: HlrQuery): Promise<readonly HlrAnswer[]> {
   }))
   const reply = await requestJson(query, {
     method: 'POST',
-    url: urlOf(account.url, USUAL_URL, '/v2/batch/query'),
+    url: urlOf(account.url, TWILIO_URL, '/v2/batch/query'),
     headers: {
       'content-type': 'application/json',
-      authorization: basicAuth(account.key, account.secret ?? ''),
+      authorization: basicAuth(account),
     },
     body: JSON.stringify({ phone_numbers: entries }),
   })

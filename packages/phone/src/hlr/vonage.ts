@@ -11,7 +11,8 @@ import {
 } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
-const USUAL_URL = 'https://api.nexmo.com'
+/** Its base URL. */
+export const VONAGE_URL = 'https://api.nexmo.com'
 
 const REACHABLE: ReadonlyMap<string, HlrResult['connectivity']> = new Map([
   ['reachable', 'connected'],
@@ -44,8 +45,8 @@ async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
   const { account } = query
   const reply = await requestJson(query, {
     method: 'GET',
-    url: urlOf(account.url, USUAL_URL, `/ni/advanced/json?number=${number.slice(1)}`),
-    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    url: urlOf(account.url, VONAGE_URL, `/ni/advanced/json?number=${number.slice(1)}`),
+    headers: { authorization: basicAuth(account) },
   })
   if (reply.kind === 'failed') return reply
   if (reply.status !== 200) return failure('protocol', false, `status ${reply.status}`)
@@ -73,11 +74,10 @@ function read(number: string, body: Fields): HlrAnswer {
     case 3:
       return verdict('undetermined', words)
     case 4:
+    case 19:
       return failure('credentials', false, refused)
     case 9:
       return failure('credit', false, refused)
-    case 19:
-      return failure('credentials', false, refused)
     case 5:
     case 999:
       return failure('server', true, words)
