@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { loadRangesInWorker } from './load-in-worker.ts'
 import { loadAsns, loadNames, loadRanges } from './load.ts'
-import { judgeMailDomain, loadMailDomainLists } from './mail-domains.ts'
+import { judgeName, loadMailDomainLists } from './mail-domains.ts'
 
 async function folder(files: Readonly<Record<string, string>>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'lists-'))
@@ -153,8 +153,7 @@ test('well-known disposable services are listed, with any host below them', asyn
     'getnada.com',
     'x.mailinator.com',
   ]
-  for (const name of names)
-    expect([name, judgeMailDomain(lists, name).disposable]).toEqual([name, true])
+  for (const name of names) expect([name, judgeName(name, lists).disposable]).toEqual([name, true])
 })
 
 test('free providers are free and never disposable, privacy relays are neither', async () => {
@@ -167,39 +166,30 @@ test('free providers are free and never disposable, privacy relays are neither',
     'dr.com',
     'hushmail.com',
   ]) {
-    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
-      name,
-      { disposable: false, freeProvider: true },
-    ])
+    expect([name, judgeName(name, lists)]).toMatchObject([name, { disposable: false, free: true }])
   }
   for (const name of ['duck.com', 'mozmail.com', 'privaterelay.appleid.com', 'simplelogin.com']) {
-    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+    expect([name, judgeName(name, lists)]).toMatchObject([
       name,
-      { disposable: false, freeProvider: false, privacyRelay: true },
+      { disposable: false, free: false, relay: true },
     ])
   }
-  expect(judgeMailDomain(lists, 'iana.org')).toMatchObject({
+  expect(judgeName('iana.org', lists)).toMatchObject({
     disposable: false,
-    freeProvider: false,
+    free: false,
   })
 })
 
 test('a name reserved for documentation is not a mail service', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of ['example.com', 'example.net', 'example.org']) {
-    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
-      name,
-      { disposable: false, freeProvider: false },
-    ])
+    expect([name, judgeName(name, lists)]).toMatchObject([name, { disposable: false, free: false }])
   }
 })
 
 test('a public suffix with unrelated customers is not a mail service', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua', 'web.id']) {
-    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
-      name,
-      { disposable: false, freeProvider: false },
-    ])
+    expect([name, judgeName(name, lists)]).toMatchObject([name, { disposable: false, free: false }])
   }
 })

@@ -1,6 +1,5 @@
 import { loadNames } from './load.ts'
 import type { NameList } from './name-list.ts'
-import type { ListSource } from './source.ts'
 
 /** The reference lists by which a mail domain is judged. */
 export interface MailDomainLists {
@@ -10,13 +9,18 @@ export interface MailDomainLists {
   readonly free: NameList
 }
 
-/** Result of looking up a mail domain in the lists, with the matching entry and its source. */
-export interface MailDomainJudgment {
+/** Judgement of a mail domain by the reference lists. */
+export interface DomainJudgement {
   readonly disposable: boolean
-  readonly freeProvider: boolean
+  readonly free: boolean
   /** Whether it is a forwarding service for permanent mailboxes; never also disposable. */
-  readonly privacyRelay: boolean
-  readonly evidence: { readonly entry: string; readonly source: ListSource } | null
+  readonly relay: boolean
+  /** The matching entry and its source; null if no list matched. */
+  readonly source: {
+    readonly entry: string
+    readonly list: string
+    readonly date: string | null
+  } | null
 }
 
 /** The lists from a folder, or the packaged ones. */
@@ -31,41 +35,53 @@ export async function loadMailDomainLists(dir: string | null): Promise<MailDomai
 }
 
 /**
+ * Judges a domain by its name and its parents, then by its mail hosts: disposable services put many
+ * names on one host. A free or allowed name is not disposable because of a shared host.
+ */
+export function judgeDomain(
+  domain: string,
+  mxHosts: readonly string[],
+  lists: MailDomainLists,
+): DomainJudgement {
+  const own = judgeName(domain, lists)
+  if (own.disposable || own.free || own.relay || lists.disposableAllow.has(domain)) return own
+  for (const host of mxHosts) {
+    const { disposable, source } = judgeName(host, lists)
+    if (!disposable || source === null) continue
+    return { ...own, disposable, source: { ...source, entry: `mx:${source.entry}` } }
+  }
+  return own
+}
+
+/**
  * Looks up a domain (lower-case A-labels) and its parents in the lists. The allow-list comes first,
  * then privacy relays, then disposable, then free providers, whose lists contain disposable names
  * too. A domain that is itself a free provider is not disposable because of a parent: the most
  * specific entry wins.
  */
-export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgment {
-  const free = freeEntry(lists, domain)
+export function judgeName(domain: string, lists: MailDomainLists): DomainJudgement {
   const relay = lists.privacyRelay.match(domain)
-  if (relay !== null) return judgement('privacyRelay', relay, lists.privacyRelay)
+  if (relay !== null) return listedAs('relay', relay, lists.privacyRelay)
+  // Of a free provider only the domain itself: a host below it is a customer's or a machine.
+  const isFree = lists.free.exact(domain)
   const disposable = lists.disposableAllow.has(domain) ? null : lists.disposable.match(domain)
-  const inherited = disposable !== null && disposable !== domain
-  if (disposable !== null && !(inherited && free !== null)) {
-    return judgement('disposable', disposable, lists.disposable)
+  if (disposable !== null && (disposable === domain || !isFree)) {
+    return listedAs('disposable', disposable, lists.disposable)
   }
-  if (free !== null) return judgement('freeProvider', free, lists.free)
-  return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
+  return isFree ? listedAs('free', domain, lists.free) : UNLISTED
 }
 
-/**
- * Matches a free provider's own domain only: a host below it belongs to a customer or is a machine.
- */
-function freeEntry(lists: MailDomainLists, domain: string): string | null {
-  return lists.free.exact(domain) ? domain : null
-}
+const UNLISTED: DomainJudgement = { disposable: false, free: false, relay: false, source: null }
 
-function judgement(
-  verdict: 'disposable' | 'freeProvider' | 'privacyRelay',
+function listedAs(
+  verdict: 'disposable' | 'free' | 'relay',
   entry: string,
   list: NameList,
-): MailDomainJudgment {
+): DomainJudgement {
   const source = list.sourceOf(entry)
   return {
-    disposable: verdict === 'disposable',
-    freeProvider: verdict === 'freeProvider',
-    privacyRelay: verdict === 'privacyRelay',
-    evidence: source === null ? null : { entry, source },
+    ...UNLISTED,
+    [verdict]: true,
+    source: source === null ? null : { entry, list: source.name, date: source.date },
   }
 }

@@ -1,5 +1,4 @@
-import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
-import { judgeDomain } from '@plumbline/datasets/mail-hosts'
+import { judgeDomain, type MailDomainLists } from '@plumbline/datasets/mail-domains'
 import type { NameList } from '@plumbline/datasets/name-list'
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'

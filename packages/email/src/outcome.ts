@@ -1,5 +1,5 @@
 import type { EmailFacts, Json, Outcome } from '@plumbline/contract/outcome'
-import type { DomainJudgement } from '@plumbline/datasets/mail-hosts'
+import type { DomainJudgement } from '@plumbline/datasets/mail-domains'
 import type { ProbeResult } from './probe-result.ts'
 import { normalForm } from './normalize.ts'
 import type { Mailbox, ParsedMailbox } from './syntax.ts'

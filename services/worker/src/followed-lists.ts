@@ -2,8 +2,7 @@ import type { EmailLists } from '@plumbline/email/domain-cache'
 import type { DomainEngineOptions } from '@plumbline/domain/engine'
 import { follow } from '@plumbline/datasets/follow'
 import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'
-import { loadMailDomainLists } from '@plumbline/datasets/mail-domains'
-import { disposableDomains } from '@plumbline/datasets/mail-hosts'
+import { judgeDomain, loadMailDomainLists } from '@plumbline/datasets/mail-domains'
 import type { Log } from '@plumbline/ports/log'
 
 /** How often the folder is checked for a change. */
@@ -62,7 +61,10 @@ export async function loadDomainLists(dir: string | null): Promise<DomainLists> 
     loadNames(dir, 'parking-ns'),
     loadRanges(dir, 'parking-ip'),
   ])
-  return { disposable: disposableDomains(mailDomains), parkingNs, parkingIp }
+  const disposable: DomainLists['disposable'] = {
+    has: (domain, mxHosts) => judgeDomain(domain, mxHosts, mailDomains).disposable,
+  }
+  return { disposable, parkingNs, parkingIp }
 }
 
 /** The lists as one object that always uses the newest version. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { judgeMailDomain, type MailDomainLists } from '@plumbline/datasets/mail-domains'
+import { judgeName, type MailDomainLists } from '@plumbline/datasets/mail-domains'
 import type { Db } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import type { Log } from '@plumbline/ports/log'
@@ -40,10 +40,8 @@ export function publishMailDomains(
 
 async function publish(db: Db, lists: MailDomainLists): Promise<void> {
   await writeMailDomainLists(db, versionOf(lists), () => ({
-    disposable: [...lists.disposable.entries()].filter(
-      (name) => judgeMailDomain(lists, name).disposable,
-    ),
-    free: [...lists.free.entries()].filter((name) => judgeMailDomain(lists, name).freeProvider),
+    disposable: [...lists.disposable.entries()].filter((name) => judgeName(name, lists).disposable),
+    free: [...lists.free.entries()].filter((name) => judgeName(name, lists).free),
   }))
 }
 
