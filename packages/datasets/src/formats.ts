@@ -104,9 +104,7 @@ function jsonLines(text: string, field: string): readonly (string | number)[] {
   // A `#` within a line is part of a name.
   const lines = text.split('\n').filter((line) => !/^\s*(?:#|$)/.test(line))
   return lines.flatMap((line) => {
-    const value: unknown = JSON.parse(line)
-    const entry = typeof value === 'object' && value !== null ? Object.entries(value) : []
-    const found = entry.find(([key]) => key === field)?.[1]
+    const found = fieldOf(JSON.parse(line), field)
     return typeof found === 'string' || typeof found === 'number' ? [found] : []
   })
 }

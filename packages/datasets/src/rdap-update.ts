@@ -1,8 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  fetchSource,
   logUpdate,
-  REDIRECTS_MAX,
+  resultsOf,
   SHRINK_MIN,
   type SourceUpdate,
   type UpdateOptions,
@@ -37,22 +38,10 @@ export async function updateRdapList(options: RdapUpdateOptions): Promise<Source
 async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promise<SourceUpdate> {
   const before = await readFile(join(dir, RDAP_LIST_FILE), 'utf8').catch(() => '')
   const old = parseRdapList(before)
-  const done = (
-    status: SourceUpdate['status'],
-    detail: string,
-    count = old?.zones.size ?? 0,
-  ): SourceUpdate => ({ file: RDAP_LIST_FILE, status, count, detail })
-  const answer = await fetch({
-    url,
-    maxBytes: RDAP_LIST_MAX_BYTES,
-    maxRedirects: REDIRECTS_MAX,
-    timeoutMs: TIMEOUT_MS,
-    signal,
-  })
-  if (answer.kind === 'failed') return done('failed', `${url}: ${answer.reason} ${answer.detail}`)
-  if (answer.status !== 200) {
-    return done('failed', `${url}: status ${answer.status}, expected 200`)
-  }
+  const done = resultsOf(RDAP_LIST_FILE, old?.zones.size)
+  const request = { url, maxBytes: RDAP_LIST_MAX_BYTES, timeoutMs: TIMEOUT_MS }
+  const answer = await fetchSource({ fetch, signal }, request)
+  if ('fault' in answer) return done('failed', answer.fault)
   const text = new TextDecoder().decode(answer.body)
   const list = parseRdapList(text)
   if (list === null) return done('refused', 'expected a list of RDAP servers (RFC 9224)')

@@ -5,9 +5,11 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
 import {
+  fetchSource,
   isStopped,
   logUpdate,
-  REDIRECTS_MAX,
+  messageOf,
+  resultsOf,
   SHRINK_MIN,
   type SourceUpdate,
   type UpdateOptions,
@@ -95,11 +97,7 @@ async function updateOne(
 ): Promise<SourceUpdate> {
   const versions = await readVersions(options.dir)
   const before = await soundVersion(join(options.dir, source.file), versions[source.file])
-  const done = (
-    status: SourceUpdate['status'],
-    detail: string,
-    count = before?.count ?? 0,
-  ): SourceUpdate => ({ file: source.file, status, count, detail })
+  const done = resultsOf(source.file, before?.count)
   const now = (options.now ?? (() => new Date()))()
   for (const month of monthsOf(now)) {
     const url = source.urlOf(month)
@@ -155,22 +153,10 @@ async function fetchFile(
   source: DatabaseSource,
   url: string,
 ): Promise<Fetched> {
-  const answer = await options.fetch({
-    url,
-    maxBytes: source.maxGzipBytes,
-    maxRedirects: REDIRECTS_MAX,
-    timeoutMs: TIMEOUT_MS,
-    signal: options.signal,
-  })
-  if (answer.kind === 'failed') {
-    return { status: 'failed', fault: `${url}: ${answer.reason} ${answer.detail}` }
-  }
-  if (answer.status === 404) return 'not out yet'
-  if (answer.status !== 200) {
-    return { status: 'failed', fault: `${url}: status ${answer.status}, expected 200` }
-  }
-  if (answer.cut) {
-    return { status: 'refused', fault: `${url}: over ${source.maxGzipBytes} bytes` }
+  const request = { url, maxBytes: source.maxGzipBytes, timeoutMs: TIMEOUT_MS }
+  const answer = await fetchSource(options, request)
+  if ('fault' in answer) {
+    return answer.status === 404 ? 'not out yet' : { status: 'failed', fault: answer.fault }
   }
   try {
     return await unzip(answer.body, { maxOutputLength: source.maxBytes })
@@ -203,8 +189,4 @@ async function judge(
 function recordOf(database: IpDatabase, text: string): IpRecord | null {
   const address = parseAddress(text)
   return address === null ? null : database.find(address)
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

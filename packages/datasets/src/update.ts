@@ -46,7 +46,7 @@ export function logUpdate(log: UpdateOptions['log'], { detail, ...fields }: Sour
 
 const TIMEOUT_MS = 60_000
 /** Redirects that are followed to a source. */
-export const REDIRECTS_MAX = 3
+const REDIRECTS_MAX = 3
 /** Maximum share of a list that may be malformed; with more, all of it is refused. */
 const BAD_SHARE_MAX = 0.01
 /**
@@ -82,6 +82,28 @@ export function isStopped({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof Error && reason.name === 'TimeoutError')
 }
 
+/** Makes the results for one file, which has `before` entries unless it is updated. */
+export function resultsOf(
+  file: string,
+  before = 0,
+): (status: SourceUpdate['status'], detail: string, count?: number) => SourceUpdate {
+  return (status, detail, count = before) => ({ file, status, count, detail })
+}
+
+/** Fetches a source; its status comes with the fault of a reply that is not the source. */
+export async function fetchSource(
+  { fetch, signal }: Pick<UpdateOptions, 'fetch' | 'signal'>,
+  request: Pick<FetchRequest, 'url' | 'maxBytes' | 'timeoutMs'>,
+): Promise<Exclude<HttpAnswer, { kind: 'failed' }> | { fault: string; status?: number }> {
+  const answer = await fetch({ ...request, maxRedirects: REDIRECTS_MAX, signal })
+  if (answer.kind === 'failed')
+    return { fault: `${request.url}: ${answer.reason} ${answer.detail}` }
+  const { status } = answer
+  return status === 200
+    ? answer
+    : { fault: `${request.url}: status ${status}, expected 200`, status }
+}
+
 async function updateOne(
   options: UpdateOptions,
   source: PublicSource,
@@ -89,16 +111,7 @@ async function updateOne(
   versions: Map<string, ListVersion>,
 ): Promise<SourceUpdate> {
   const before = versions.get(file)
-  const done = (
-    status: SourceUpdate['status'],
-    detail: string,
-    count = before?.count ?? 0,
-  ): SourceUpdate => ({
-    file,
-    status,
-    count,
-    detail,
-  })
+  const done = resultsOf(file, before?.count)
   const fetched = await fetchAll(options, source)
   if ('fault' in fetched) return done('failed', fetched.fault)
   let entries: readonly string[]
@@ -161,15 +174,9 @@ async function fetchAll(
 type Text = { readonly text: string; readonly date: string | null } | { readonly fault: string }
 
 async function fetchText(options: UpdateOptions, source: PublicSource, url: string): Promise<Text> {
-  const answer = await options.fetch({
-    url,
-    maxBytes: source.maxBytes,
-    maxRedirects: REDIRECTS_MAX,
-    timeoutMs: TIMEOUT_MS,
-    signal: options.signal,
-  })
-  if (answer.kind === 'failed') return { fault: `${url}: ${answer.reason} ${answer.detail}` }
-  if (answer.status !== 200) return { fault: `${url}: status ${answer.status}, expected 200` }
+  const { maxBytes } = source
+  const answer = await fetchSource(options, { url, maxBytes, timeoutMs: TIMEOUT_MS })
+  if ('fault' in answer) return answer
   const text = new TextDecoder().decode(answer.body)
   return { text, date: dayOf(answer.headers['last-modified']) }
 }
@@ -250,6 +257,7 @@ function isOneOf<T extends string>(names: readonly T[], name: string): name is T
   return names.some((known) => known === name)
 }
 
-function messageOf(error: unknown): string {
+/** What an error says. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
