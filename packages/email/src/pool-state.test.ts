@@ -4,7 +4,8 @@ import { ask, testEngine, zoneOf } from './engine-fixture.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import { POOL_TRANSITIONS, transition } from './pool-state.ts'
 import type { PoolPart, PoolState } from './pool-state.ts'
-import { createCircuitBreaker, createPace } from './provider-group.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createPace } from './pace.ts'
 
 const MINUTE_MS = 60_000
 
