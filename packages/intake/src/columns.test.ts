@@ -147,6 +147,8 @@ it.each<[Check, string, boolean]>([
   ['phone', 'เบอร์โทรศัพท์', true],
   ['phone', 'हमारा फ़ोन नंबर', false],
   ['phone', 'फ़ोन नंबर', true],
+  ['phone', 'संपर्क नं.', true],
+  ['phone', 'เบอร์ติดต่อ', true],
   ['phone', 'मोबाइल', true],
   ['phone', 'Fax', false],
   ['phone', 'Phone Type', false],
