@@ -3,7 +3,13 @@ import { createClaimReader, type ClaimReader } from './claims.ts'
 import { openContainer } from './container.ts'
 import { IntakeError } from './intake-error.ts'
 import type { UploadLimits } from './limits.ts'
-import { charsOf, createRowBuilder, type FileRow, type RowCounts } from './row-builder.ts'
+import {
+  charsOf,
+  createRowBuilder,
+  type FileRow,
+  type RowCounts,
+  type RowRules,
+} from './row-builder.ts'
 import type { BatchFile } from './open-batch-file.ts'
 import { createRowSource } from './row-source.ts'
 
@@ -113,7 +119,7 @@ function delimiterOf({ delimiter, layout }: BatchFile, columns: number): string 
   return layout.dialect.delimiter
 }
 
-function rulesOf(file: BatchFile): Parameters<typeof createRowBuilder>[0] {
+function rulesOf(file: BatchFile): RowRules {
   const { mapping, options } = file
   const columns = Object.fromEntries(
     Object.entries(mapping).map(([field, { column }]) => [field, column]),

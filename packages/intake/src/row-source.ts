@@ -48,26 +48,38 @@ export function createRowSource(file: BatchFile, rows: RowBuilder): RowSource {
 
 function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): RowSource {
   const kinds = createColumnKinds()
-  const { skipRecords, header } = file
+  const rowsOf = skipper(file.skipRecords)
   return {
     rows: async function* (container, signal) {
       if (container.kind !== 'workbook') throw new Error('the file is another than was opened')
       const { workbook } = container
       const sheet = workbook.sheets.find((each) => each.name === name)
       if (sheet === undefined) throw new Error('the workbook has changed since it was opened')
-      let skip = skipRecords
       for await (const read of workbook.rows(sheet, signal)) {
-        const skipped = Math.min(skip, read.length)
-        skip -= skipped
-        yield read.slice(skipped).map((row) => {
+        yield rowsOf(read).map((row) => {
           kinds.add(row)
           return rows.fromCells(row.cells)
         })
       }
     },
-    header,
+    header: file.header,
     hasRest: false,
     kinds: kinds.kinds,
+  }
+}
+
+interface Sliceable<T> {
+  readonly length: number
+  slice(start: number): T
+}
+
+/** Leaves out the first characters or records of what comes in parts. */
+function skipper(count: number): <T extends Sliceable<T>>(part: T) => T {
+  let left = count
+  return (part) => {
+    const skipped = Math.min(left, part.length)
+    left -= skipped
+    return skipped === 0 ? part : part.slice(skipped)
   }
 }
 
@@ -137,40 +149,24 @@ function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf)
           fault,
         )
   }
-  let skipChars = file.skipChars
-  let skipRecords = file.skipRecords
-  const rest = (text: string): string => {
-    const skipped = Math.min(skipChars, text.length)
-    skipChars -= skipped
-    return skipped === 0 ? text : text.slice(skipped)
-  }
+  const textOf = skipper(file.skipChars)
+  const rowsOf = skipper(file.skipRecords)
   if (layout.kind === 'csv') {
     const reader = createCsvReader(layout.dialect, limits.lineBytes, layout.firstLine)
-    const made = (records: (readonly string[])[]): FileRow[] => {
-      const skipped = Math.min(skipRecords, records.length)
-      skipRecords -= skipped
-      const kept = skipped === 0 ? records : records.slice(skipped)
-      return kept.map(fromCells)
-    }
-    const { header } = file
     return {
-      header,
+      header: file.header,
       hasRest: false,
-      push: (text) => made(reader.push(rest(text))),
-      end: () => made(reader.end()),
+      push: (text) => rowsOf(reader.push(textOf(text))).map(fromCells),
+      end: () => rowsOf(reader.end()).map(fromCells),
     }
   }
   const columns = createJsonColumns(file.header ?? [], limits)
   const newline = layout.kind === 'lines' ? layout.newline : '\n'
   const reader = createLineReader(newline, limits.lineBytes)
-  const made = (lines: (string | undefined)[]): FileRow[] => {
-    const skipped = Math.min(skipRecords, lines.length)
-    skipRecords -= skipped
-    return lines.slice(skipped).map((line) => {
-      if (line === undefined) return rows.fromCells(TOO_LONG)
-      if (layout.kind !== 'json') return fromCells([line])
-      return jsonRow(line.toWellFormed(), layout.keys, rows, columns, faultOf([line]))
-    })
+  const fromLine = (line: string | undefined): FileRow => {
+    if (line === undefined) return rows.fromCells(TOO_LONG)
+    if (layout.kind !== 'json') return fromCells([line])
+    return jsonRow(line.toWellFormed(), layout.keys, rows, columns, faultOf([line]))
   }
   return {
     get header() {
@@ -179,7 +175,7 @@ function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf)
     get hasRest() {
       return columns.hasRest
     },
-    push: (text) => made(reader.push(rest(text))),
-    end: () => made(reader.end()),
+    push: (text) => rowsOf(reader.push(textOf(text))).map(fromLine),
+    end: () => rowsOf(reader.end()).map(fromLine),
   }
 }
