@@ -98,7 +98,7 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   }
   const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
   if (name === null || wordsOf(name) === '') return round(looks * alone)
-  if (describesSubjects(check, name) || isAboutAnother(check, name))
+  if (describesSubjects(check, name) || ABOUT_ANOTHER[check]?.test(wordsOf(name)) === true)
     return check === 'email' ? round(looks * LAST_RESORT) : 0
   return round(looks * alone * UNKNOWN_NAME)
 }
@@ -116,33 +116,18 @@ const UNKNOWN_NAME = 0.75
 const LAST_RESORT = 0.31
 
 function looksLike(check: Check, shares: Shares, oddName: boolean): number {
-  switch (check) {
-    case 'phone':
-      // Plain digits under a name that does not say phone are amounts and keys.
-      return shares.of('phone') + (oddName ? 0 : shares.of('digits'))
-    case 'email':
-    case 'ip':
-    case 'domain':
-      return shares.of(check)
-  }
+  // Plain digits under a name that does not say phone are amounts and keys.
+  return shares.of(check) + (check === 'phone' && !oddName ? shares.of('digits') : 0)
 }
 
-/** Fax numbers look like phone numbers, profile pages like domains: the name tells. */
-function isAboutAnother(check: Check, name: string): boolean {
-  const words = wordsOf(name)
-  if (check === 'email')
-    return /\b(?:owner|owned|by|sender|assigned|assignee|created|modified|reply|agent|manager|rep|name|login|username|nickname|nom|nome|nombre|naam|vorname|nachname|host|organi[sz]er)\b/.test(
-      words,
-    )
-  if (check === 'phone')
-    return /\b(?:fax|telefax|telecopie|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time|latitude|longitude|lat|lng|price|total|tax|vat|sku|ean|isbn|reference|score)\b/.test(
-      words,
-    )
-  if (check === 'domain')
-    return /\b(?:linkedin|facebook|twitter|photo|picture|avatar|image|file|name|company|url|link|profile|id|referr?er|landing|path|source|agent|version|pattern)\b/.test(
-      words,
-    )
-  return false
+/** Words in the names of columns whose cells look alike: fax numbers, profile pages. */
+const ABOUT_ANOTHER: { readonly [C in Check]?: RegExp } = {
+  email:
+    /\b(?:owner|owned|by|sender|assigned|assignee|created|modified|reply|agent|manager|rep|name|login|username|nickname|nom|nome|nombre|naam|vorname|nachname|host|organi[sz]er)\b/,
+  phone:
+    /\b(?:fax|telefax|telecopie|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time|latitude|longitude|lat|lng|price|total|tax|vat|sku|ean|isbn|reference|score)\b/,
+  domain:
+    /\b(?:linkedin|facebook|twitter|photo|picture|avatar|image|file|name|company|url|link|profile|id|referr?er|landing|path|source|agent|version|pattern)\b/,
 }
 
 function round(value: number): number {

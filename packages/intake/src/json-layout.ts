@@ -3,9 +3,8 @@ import { refuseJsonArray } from './file-kind.ts'
 import { createJsonColumns, parseRecord, valueText } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
 import { IntakeError } from './intake-error.ts'
+import { SAMPLE_ROWS } from './record-layout.ts'
 import type { FoundLayout, BatchFileOptions, FileSample } from './file-layout.ts'
-
-const SAMPLE_ROWS = 200
 
 /** Finds the layout of JSON records; their keys are the columns. */
 export function findJsonLayout(

@@ -13,9 +13,16 @@ export type ColumnMapping = { readonly [F in MappedField]?: ColumnGuess }
 /** A client's mapping: field to column name or 0-based column. */
 export type AskedMapping = Readonly<Record<string, string | number>>
 
+/** Least confidence of a column for a check that the product does not require. */
 const MIN_OPTIONAL = 0.5
+
+/** Two columns whose confidence differs by less are rivals; the better one loses a quarter of it. */
 const RIVAL_GAP = 0.1
+
+/** Confidence of the only column of a file. */
 const ONLY_COLUMN = 0.5
+
+/** Confidence from which a column belongs to a check. */
 const SURELY_ANOTHER = 0.8
 
 /** Input of a mapping. */

@@ -4,7 +4,7 @@ import { IntakeError } from './intake-error.ts'
 import { TOO_LONG, type UploadLimits } from './limits.ts'
 
 /** Rows of the sample in which columns are detected. */
-const SAMPLE_ROWS = 200
+export const SAMPLE_ROWS = 200
 
 /** Layout of the first records of a file. */
 export interface RecordLayout {
