@@ -17,8 +17,6 @@ export interface RangeList {
   readonly count: number
   readonly date: string | null
   has(address: AddressBytes): boolean
-  /** Highest level of any source; null if none lists the address. */
-  level(address: AddressBytes): number | null
   /** Every source that lists the address. */
   matches(address: AddressBytes): readonly RangeMatch[]
 }
@@ -46,15 +44,12 @@ export function buildRanges(name: RangeListName, parts: readonly RangePart[]): R
     }
     return found ?? NO_MATCHES
   }
-  const level = (address: AddressBytes): number | null =>
-    matches(address).reduce<number | null>((most, match) => Math.max(most ?? 0, match.level), null)
   return {
     name,
     sources: parts.map((part) => part.source),
     count: parts.reduce((sum, part) => sum + part.source.count, 0),
     date: newestDate(parts.map((part) => part.source)),
     has: (address) => matches(address).length > 0,
-    level,
     matches,
   }
 }
