@@ -90,11 +90,10 @@ export function createCircuitBreaker(
       try {
         const [value] = await memory.get([key])
         if (typeof value !== 'object' || value === null || !('untilMs' in value)) return
-        const stored = { untilMs: value['untilMs'], times: value['times'] }
-        const { untilMs: endMs } = stored
+        const { untilMs: endMs, times: opened } = value
         if (typeof endMs === 'number' && isPause(endMs) && !(isPause(untilMs) && endMs < untilMs))
           untilMs = endMs
-        if (typeof stored.times === 'number') times = Math.max(times, stored.times)
+        if (typeof opened === 'number') times = Math.max(times, opened)
         if (isPause(untilMs)) enter('open')
         else if (times > 0 && state() === 'closed') enter('half_open')
       } catch (error) {
