@@ -1,4 +1,3 @@
-import { CHECKS } from '@plumbline/contract/products'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { lastBegunChunk, waitingTasks } from '@plumbline/db/batches/waiting'
@@ -52,13 +51,11 @@ async function waitsOf(
   subjects: ChunkSubjects,
 ): Promise<ReadonlyMap<number, Wait>> {
   const waits = new Map<number, Wait>()
-  for (const task of await waitingTasks(db, batchId, [no])) {
-    for (const check of CHECKS.filter((one) => one === task.check)) {
-      const places = subjects[check]?.places ?? []
-      for (const place of task.indexes?.map((at) => places[at] ?? -1) ?? places) {
-        const known = waits.get(place)
-        if (known === undefined || known.until < task.until) waits.set(place, task)
-      }
+  for (const task of await waitingTasks(db, batchId, no)) {
+    const places = subjects[task.check]?.places ?? []
+    for (const place of task.indexes?.map((at) => places[at] ?? -1) ?? places) {
+      const known = waits.get(place)
+      if (known === undefined || known.until < task.until) waits.set(place, task)
     }
   }
   return waits

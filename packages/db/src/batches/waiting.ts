@@ -3,7 +3,6 @@ import type { Db } from '../database.ts'
 
 /** Subjects of a chunk that wait for a time. */
 export interface WaitingTask {
-  readonly chunkNo: number
   readonly check: Check
   /** Positions in the chunk's subjects of the check; null means all of them. */
   readonly indexes: readonly number[] | null
@@ -11,18 +10,18 @@ export interface WaitingTask {
   readonly until: Date
 }
 
-/** Tasks of these chunks that wait for a time, due or not. */
+/** Tasks of a chunk that wait for a time, due or not. */
 export async function waitingTasks(
   db: Db,
   batchId: string,
-  nos: readonly number[],
+  no: number,
 ): Promise<readonly WaitingTask[]> {
   const { rows } = await db.pool.query<WaitingTask>({
     name: 'tasks.waiting',
     text: `
-      select chunk_no as "chunkNo", check_kind as check, indexes, reason, due_at as until
-      from tasks where batch_id = $1 and chunk_no = any($2) and due_at is not null and reason is not null`,
-    values: [batchId, nos],
+      select check_kind as check, indexes, reason, due_at as until
+      from tasks where batch_id = $1 and chunk_no = $2 and due_at is not null and reason is not null`,
+    values: [batchId, no],
   })
   return rows
 }
