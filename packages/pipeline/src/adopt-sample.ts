@@ -80,11 +80,9 @@ async function adoptRows(
   // A value of the batch may have been erased since the sample was checked.
   if (await hasErased(tx, batch.id, no)) await blankLateOutcomes(tx, chunk)
   const scorer = await pipeline.scorers.of(batch.weights)
-  if (remaining > 0) {
-    await countAnsweredRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)
-    return
-  }
-  await settleChunk(tx, chunkOfBatch(batch, { no, scorer, subjects }))
+  const unsettled = chunkOfBatch(batch, { no, scorer, subjects })
+  if (remaining > 0) await countAnsweredRows(tx, unsettled, null)
+  else await settleChunk(tx, unsettled)
 }
 
 /** Outcomes of one check; subjects without one are checked again. */

@@ -1,5 +1,4 @@
-import { CHECKS, type Check, type Product } from '@plumbline/contract/products'
-import type { Scorer } from '@plumbline/contract/score'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import {
   answeredParts,
   countVerdicts,
@@ -10,16 +9,7 @@ import { partsOfChunk } from '@plumbline/db/batches/chunks'
 import type { Tx } from '@plumbline/db/database'
 import type { ChunkSubjects, StoredOutcome } from './codec.ts'
 import { recordsOfCanceled, verdictCounts, verdictNames, type CheckedRecord } from './record.ts'
-
-/** A chunk that is not settled. */
-export interface UnsettledChunk {
-  readonly batchId: string
-  readonly no: number
-  readonly product: Product
-  /** With the weights of the batch. */
-  readonly scorer: Scorer
-  readonly subjects: ChunkSubjects
-}
+import type { UnsettledChunk } from './settle.ts'
 
 /**
  * Counts the rows of an open chunk that have all their outcomes, and their verdicts, in the

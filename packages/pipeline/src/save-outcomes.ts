@@ -157,26 +157,15 @@ async function storeOutcomes(
       return { charged: null, paceAgeMs: 0 }
     }
     const { remaining, hasErased, prepaid, paceAgeMs } = stored
-    if (hasErased) await blankLateOutcomes(tx, { batchId: task.batchId, no: task.chunkNo })
+    const chunk = { ...task, no: task.chunkNo, scorer, subjects: work.all, prepaid }
+    if (hasErased) await blankLateOutcomes(tx, chunk)
     if (remaining > 0) {
-      const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
-      await countAnsweredRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
+      await countAnsweredRows(tx, chunk, { check, outcomes })
       return { charged: null, paceAgeMs }
     }
-    const onlyCheck = Object.keys(work.all).length === 1
-    const charged = await settleChunk(tx, {
-      batchId: task.batchId,
-      no: task.chunkNo,
-      accountId: task.accountId,
-      mode: task.mode,
-      product: task.product,
-      chargeUnknown: task.chargeUnknown,
-      scorer,
-      subjects: work.all,
-      prepaid,
-      onlyPart:
-        onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
-    })
+    const isOnly = Object.keys(work.all).length === 1 && brought.indexes === null
+    const onlyPart = isOnly ? { check, indexes: null, outcomes } : undefined
+    const charged = await settleChunk(tx, { ...chunk, onlyPart })
     unheard = { charged, paceAgeMs }
     return unheard
   }

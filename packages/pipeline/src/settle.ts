@@ -17,8 +17,8 @@ import {
   type OutcomePart,
 } from './record.ts'
 
-/** A chunk that has all its outcomes. */
-export interface FullChunk {
+/** A chunk that is not settled. */
+export interface UnsettledChunk {
   readonly batchId: string
   readonly no: number
   readonly accountId: string
@@ -37,8 +37,8 @@ export interface FullChunk {
 /** A chunk of a batch whose parts are read. */
 export function chunkOfBatch(
   batch: BatchRow,
-  chunk: Pick<FullChunk, 'no' | 'scorer' | 'subjects'>,
-): FullChunk {
+  chunk: Pick<UnsettledChunk, 'no' | 'scorer' | 'subjects'>,
+): UnsettledChunk {
   return {
     ...chunk,
     batchId: batch.id,
@@ -55,7 +55,7 @@ export function chunkOfBatch(
  *
  * @returns credits charged
  */
-export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
+export async function settleChunk(tx: Tx, chunk: UnsettledChunk): Promise<number> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
   const records = await knowingErased(tx, chunk, (subjects) => recordsOfChunk(subjects, parts))
   return await settleRecords(tx, chunk, records, null)
@@ -67,7 +67,7 @@ export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
  *
  * @returns credits charged
  */
-export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<number> {
+export async function settleCanceledChunk(tx: Tx, chunk: UnsettledChunk): Promise<number> {
   const parts = await partsOfChunk(tx, chunk)
   const records = await knowingErased(tx, chunk, (subjects) => recordsOfCanceled(subjects, parts))
   const whole = [...records.values()].filter((record) => record.canceled !== true)
@@ -80,7 +80,7 @@ export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<num
  */
 async function knowingErased<R extends ReadonlyMap<number, CheckedRecord>>(
   tx: Tx,
-  chunk: FullChunk,
+  chunk: UnsettledChunk,
   make: (subjects: ChunkSubjects) => R,
 ): Promise<R> {
   const records = make(chunk.subjects)
@@ -91,7 +91,7 @@ async function knowingErased<R extends ReadonlyMap<number, CheckedRecord>>(
 
 async function settleRecords(
   tx: Tx,
-  chunk: FullChunk,
+  chunk: UnsettledChunk,
   records: ReadonlyMap<number, CheckedRecord>,
   doneCount: number | null,
 ): Promise<number> {
