@@ -49,9 +49,27 @@ export async function readBatchFile(
   const { rescore } = batch.requested
   if (rescore !== undefined) return await copyOutcomes(pipeline, stage, batch, rescore)
   await eraseLeftovers(pipeline.db, stage)
+  try {
+    return await readSource(pipeline, stage, batch)
+  } catch (error) {
+    if (!(error instanceof IntakeError)) throw error
+    await endUnread(pipeline, stage, batch, error)
+    return 'failed'
+  }
+}
+
+/** @throws IntakeError if the rows cannot be read as requested */
+async function readSource(
+  pipeline: Pipeline,
+  stage: LeasedStage,
+  batch: BatchRow,
+): Promise<'read' | 'lost'> {
+  const { recheck } = batch.requested
   const own = await readLimits(pipeline.db, batch.account_id)
-  const source = await openSource(pipeline, stage, batch)
-  if (source === undefined) return 'failed'
+  const source: Source =
+    recheck === undefined
+      ? await pipeline.storage.local(batch.source_key)
+      : await writeRecheck(pipeline, batch, recheck, stage.signal)
   try {
     const options = {
       path: source.path,
@@ -70,14 +88,13 @@ export async function readBatchFile(
     const file = await openBatchFile(options, stage.signal)
     await storePreviewHead(pipeline.db, stage, previewHead(file, file.mapping))
     return await storeChunks(pipeline, stage, batch, file)
-  } catch (error) {
-    if (!(error instanceof IntakeError)) throw error
-    await endUnread(pipeline, stage, batch, error)
-    return 'failed'
   } finally {
     await source.release()
   }
 }
+
+/** A file of rows; `ownColumns` if it was copied from another batch. */
+type Source = Awaited<ReturnType<Pipeline['storage']['local']>> & Partial<CopiedRows>
 
 /**
  * Limits of a batch's file. What the first batch has read must not be too long for a recheck: its
@@ -89,26 +106,6 @@ function limitsOf<L extends UploadLimits>({ requested }: BatchRow, limits: L): L
   const uploadBytes = 4 * limits.uploadBytes
   if (requested.format !== 'csv') return { ...limits, uploadBytes }
   return { ...limits, uploadBytes, lineBytes: 2 * limits.lineBytes + 2 * limits.columns }
-}
-
-/** A file of rows; `ownColumns` if it was copied from another batch. */
-type Source = Awaited<ReturnType<Pipeline['storage']['local']>> & Partial<CopiedRows>
-
-/** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
-async function openSource(
-  pipeline: Pipeline,
-  stage: LeasedStage,
-  batch: BatchRow,
-): Promise<Source | undefined> {
-  const { recheck } = batch.requested
-  if (recheck === undefined) return await pipeline.storage.local(batch.source_key)
-  try {
-    return await writeRecheck(pipeline, batch, recheck, stage.signal)
-  } catch (error) {
-    if (!(error instanceof IntakeError)) throw error
-    await endUnread(pipeline, stage, batch, error)
-    return undefined
-  }
 }
 
 /**
