@@ -2,11 +2,10 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { BlankedChunk, HeldChunk, HeldPart, HeldTask } from '@plumbline/db/batches/blank'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { isRecord, parseExactly } from '@plumbline/intake/json-row'
+import { blankOutcomes } from './blank-outcomes.ts'
 import {
-  blankOutcomes,
   pack,
   packCells,
-  scrubJson,
   unpackCells,
   unpackSubjects,
   type ChunkCells,
@@ -15,6 +14,7 @@ import {
 import { ERASED_NOTE, ERASED_SUBJECT, isErasedSubject } from './erased-row.ts'
 import type { ValueFinder } from './erased-values.ts'
 import type { AskedSubject } from './erasure-stores.ts'
+import { scrubJson } from './scrub-json.ts'
 import { isJsonBatch } from './table-columns.ts'
 
 /** Columns of a batch that determine how its cells are read. */
@@ -52,10 +52,7 @@ export function blankChunk(
   }
 }
 
-/**
- * A chunk without the outcomes and states that were stored for subjects after their erasure;
- * undefined if there are none.
- */
+/** A chunk without the outcomes and states that were stored for subjects after their erasure. */
 export function blankLate(chunk: HeldChunk): BlankedChunk {
   const subjects = unpackSubjects(chunk.subjects)
   const same = (text: string): string => text

@@ -5,7 +5,6 @@ import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Claim } from '@plumbline/intake/claims'
-import { exactNumber } from '@plumbline/intake/json-row'
 import { columnsOf, storedColumn, type Columns, type StoredColumns } from './outcome-columns.ts'
 
 /** Subjects of one check in a chunk, each with the position of its row in the chunk. */
@@ -72,7 +71,7 @@ export function packCells({ uncheckedSubjects: asked, ...cells }: ChunkCells): B
  * Outcomes of a part by column: names are written once and similar values are next to each other, so
  * that they compress to a fraction of an array of objects.
  */
-interface OutcomeColumns<C> {
+export interface OutcomeColumns<C> {
   readonly count: number
   /** All null for a subject whose outcome a fault of the service prevented. */
   readonly fields: C
@@ -210,7 +209,7 @@ export function unpackCells(bytes: Buffer): ChunkCells {
 
 /** Unpacks outcomes that `packOutcomes` made; explained ones include their evidence. */
 export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
-  const { count, fields, facts, suggested } = wholeColumns(textOf(bytes))
+  const { count, fields, facts, suggested } = unpackColumns(bytes)
   const rows = rowsOf({ ...fields, facts: rowsOf(facts, count) }, count)
   for (const [at, domain] of Object.entries(suggested)) {
     const row = rows[Number(at)]
@@ -219,111 +218,13 @@ export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
   return rows.map((row) => (row['status'] === null ? null : (row as unknown as BareOutcome)))
 }
 
-function wholeColumns(text: string): OutcomeColumns<Columns> {
-  const stored = JSON.parse(text) as StoredOutcomes
+/** Unpacks outcomes that `packOutcomes` made as columns, each with a value for each outcome. */
+export function unpackColumns(bytes: Buffer): OutcomeColumns<Columns> {
+  const stored = JSON.parse(textOf(bytes)) as StoredOutcomes
   const { fields, facts, suggested = {} } = stored
   const { status } = fields
   const count = stored.count ?? (Array.isArray(status) ? status.length : 0)
   return { count, fields: columnsOf(fields, count), facts: columnsOf(facts, count), suggested }
-}
-
-/** Values to remove from outcomes. */
-export interface OutcomeBlanks {
-  /** Positions of outcomes to blank: identifying values are removed, the status stays. */
-  readonly places: ReadonlySet<number>
-  /** Applied to every other text. */
-  readonly scrub: (text: string) => string
-}
-
-/**
- * Facts that are the same for many subjects: they stay in a blanked outcome, as do booleans and
- * null.
- */
-const OPEN_FACTS: ReadonlySet<string> = new Set(['mailbox', 'confidence', 'lineType', 'numberType'])
-
-/** Facts that results show as text, and which must therefore stay strings. */
-const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
-  email: ['address', 'normalized'],
-  phone: ['number'],
-  ip: ['ip'],
-  domain: ['domain'],
-}
-
-/** Removes values from packed outcomes of a check; undefined if there is nothing to remove. */
-export function blankOutcomes(
-  check: Check,
-  bytes: Buffer,
-  { places, scrub }: OutcomeBlanks,
-): Buffer | undefined {
-  const before = wholeColumns(textOf(bytes))
-  const { count, fields, facts, suggested } = before
-  const blankFact = (name: string, value: unknown): unknown => {
-    if (typeof value === 'boolean' || value === null || OPEN_FACTS.has(name)) return value
-    if (name === 'signals') return bareSignals(value)
-    return NAMING_FACTS[check].includes(name) ? '' : null
-  }
-  const blankField = (name: string, value: unknown): unknown => (name === 'evidence' ? {} : value)
-  const columnsWithout = (columns: Columns, blank: typeof blankFact): Columns =>
-    Object.fromEntries(
-      Object.entries(columns).map(([name, column]) => [
-        name,
-        column.map((value, at) =>
-          // A place without an outcome has nothing to blank.
-          places.has(at) && fields['status']?.[at] !== null
-            ? blank(name, value)
-            : scrubJson(value, scrub),
-        ),
-      ]),
-    )
-  const after = {
-    count,
-    fields: columnsWithout(fields, blankField),
-    facts: columnsWithout(facts, blankFact),
-    suggested: Object.fromEntries(
-      Object.entries(suggested).filter(
-        ([at, domain]) => !places.has(Number(at)) && scrub(domain) === domain,
-      ),
-    ),
-  }
-  const isSame = JSON.stringify(after) === JSON.stringify(before)
-  return isSame ? undefined : pack(after satisfies OutcomeColumns<Columns>)
-}
-
-/** Signals without the texts that they quote; scores only need their codes. */
-function bareSignals(signals: unknown): unknown {
-  if (!Array.isArray(signals)) return signals
-  return signals.map((signal: object) => {
-    const { group, code, value } = fieldsOf(signal)
-    return typeof value === 'number' || typeof value === 'boolean'
-      ? { group, code, value }
-      : { group, code }
-  })
-}
-
-/**
- * Applies a function to every string and key of a JSON value; returns the same value if that
- * changes nothing.
- */
-export function scrubJson(value: unknown, scrub: (text: string) => string): unknown {
-  if (typeof value === 'string') return scrub(value)
-  const number = typeof value === 'number' ? value : exactNumber(value)
-  if (number !== undefined) {
-    // Phone numbers may be written as JSON numbers.
-    const text = String(number)
-    return Number.isSafeInteger(number) && scrub(text) !== text ? '' : value
-  }
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const scrubbed = value.map((item: unknown) => scrubJson(item, scrub))
-    return scrubbed.some((item, at) => item !== value[at]) ? scrubbed : value
-  }
-  let isChanged = false
-  const members = Object.entries(value).map(([key, item]: [string, unknown]) => {
-    const member = [scrub(key), scrubJson(item, scrub)] as const
-    isChanged ||= member[0] !== key || member[1] !== item
-    return member
-  })
-  return isChanged ? Object.fromEntries(members) : value
 }
 
 /**
@@ -338,8 +239,8 @@ function rowsOf(columns: Columns, count: number): Record<string, unknown>[] {
   return rows
 }
 
-// The casts above are safe because only this file writes these columns; a change of their form
-// requires a migration.
+// The casts above are safe because only this file and `blank-outcomes.ts` write these columns; a
+// change of their form requires a migration.
 function textOf(bytes: Buffer): string {
   return zstdDecompressSync(bytes).toString()
 }

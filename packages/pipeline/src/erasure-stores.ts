@@ -7,7 +7,7 @@ import { blankDelivery, pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliv
 import type { Memory } from '@plumbline/ports/memory'
 import { normalValue } from './normal-value.ts'
 import { storedResponseName } from './stored-response-name.ts'
-import { scrubJson } from './codec.ts'
+import { scrubJson } from './scrub-json.ts'
 import type { ErasureTarget, ValueFinder } from './erased-values.ts'
 import { modesOf } from './erasure-progress.ts'
 import type { Pipeline } from './pipeline.ts'
