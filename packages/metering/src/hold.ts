@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import type { InsufficientCredits } from './debit.ts'
 import { assertCredits, assertKey } from './operation.ts'
 
-/**
- * A hold is granted in full or refused. Within one transaction, settle before release, and release
- * or hold after everything that may wait, as both lock the account.
- */
+// Within one transaction, settle before release, and release or hold after everything that may wait,
+// as both lock the account.
+
+/** A hold is granted in full or refused. */
 export type HoldResult =
   | { readonly granted: true; readonly remaining: number }
   | InsufficientCredits
