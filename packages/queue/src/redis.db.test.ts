@@ -9,7 +9,7 @@ import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT, PATIENT_LIMITS } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
-import { startRedis, type TestRedis } from '@plumbline/testkit/redis'
+import { openRedisServer, type TestRedis } from '@plumbline/testkit/redis'
 import { depth, enqueue, recall, work } from './jobs.ts'
 import { bulkQueueOf } from './names.ts'
 import { serveLive } from './live-server.ts'
@@ -103,32 +103,26 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     const certificate = createCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000)
     const trusted = getCACertificates('default')
     setDefaultCACertificates([...trusted, certificate.cert])
-    const node = await startRedis({ cluster: true, tls: certificate })
-    if (node === null) throw new Error('redis-server is not installed')
+    await using node = await openRedisServer({ cluster: true, tls: certificate })
     try {
       await shareSlots([node.url])
       const url = node.url.replace('rediss:', 'rediss-cluster:')
       await using server = openRedis({ url, prefix: 'tls', onError: fail })
       expect(await server.commands.set('key', 'value')).toBe('OK')
     } finally {
-      await node.stop()
       setDefaultCACertificates(trusted)
     }
   })
 
   test('is refused if the URL is that of a single server', async () => {
-    const node = await startNode()
-    try {
-      const opened = openRedisQueues({ redisUrl: node.url, onError: () => undefined })
-      await expect(opened).rejects.toMatchObject({
-        cause: new Error(
-          'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
-            'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
-        ),
-      })
-    } finally {
-      await node.stop()
-    }
+    await using node = await startNode()
+    const opened = openRedisQueues({ redisUrl: node.url, onError: () => undefined })
+    await expect(opened).rejects.toMatchObject({
+      cause: new Error(
+        'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
+          'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
+      ),
+    })
   })
 })
 
@@ -147,8 +141,7 @@ async function channelsOf({ url }: TestRedis): Promise<{ plain: unknown; sharded
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
   test('does not prevent a process from ending', { timeout: 30_000 }, async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     const ignore = (): void => undefined
     const backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
     const caller = await createLiveCaller(backend, { onError: ignore })
@@ -169,88 +162,73 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
   test('does not prevent channels from closing', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     const ignore = (): void => undefined
     const backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
     const caller = await createLiveCaller(backend, { onError: ignore })
     const subscription = await backend.channel.subscribe('news', ignore)
-    try {
-      process.kill(server.pid, 'SIGSTOP')
-      await expect(subscription[Symbol.asyncDispose]()).resolves.toBeUndefined()
-      await expect(caller[Symbol.asyncDispose]()).resolves.toBeUndefined()
-      await expect(backend[Symbol.asyncDispose]()).resolves.toBeUndefined()
-    } finally {
-      await server.stop()
-    }
+    process.kill(server.pid, 'SIGSTOP')
+    await expect(subscription[Symbol.asyncDispose]()).resolves.toBeUndefined()
+    await expect(caller[Symbol.asyncDispose]()).resolves.toBeUndefined()
+    await expect(backend[Symbol.asyncDispose]()).resolves.toBeUndefined()
   })
 
   test('adds the job of a call that was refused, which is then removed', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     const ignore = (): void => undefined
-    try {
-      await using backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
-      await using caller = await createLiveCaller(backend, { onError: ignore })
+    await using backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
+    await using caller = await createLiveCaller(backend, { onError: ignore })
+    expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
+    process.kill(server.pid, 'SIGSTOP')
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
+    const asked = caller.ask('email', question, PATIENT_LIMITS)
+    await expect(asked).rejects.toMatchObject({ code: 'unavailable' })
+    process.kill(server.pid, 'SIGCONT')
+    // Sent after the job was, over the same connection.
+    await vi.waitFor(async () => {
       expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
-      process.kill(server.pid, 'SIGSTOP')
-      const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
-      const asked = caller.ask('email', question, PATIENT_LIMITS)
-      await expect(asked).rejects.toMatchObject({ code: 'unavailable' })
-      process.kill(server.pid, 'SIGCONT')
-      // Sent after the job was, over the same connection.
-      await vi.waitFor(async () => {
-        expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
-      }, PATIENT)
-    } finally {
-      await server.stop()
-    }
+    }, PATIENT)
   })
 })
 
 describe.skipIf(WITHOUT_REDIS)('a server that fills up', () => {
   test('takes no more cached facts before it refuses jobs, claims and limits; all else is stored', async () => {
-    const server = await startRedis({ maxMemory: '10mb' })
-    if (server === null) throw new Error('redis-server is not installed')
-    try {
-      await using queue = await openRedisTestQueue(server.url)
-      const { redis } = queue.backend
-      if (redis === null) throw new Error('a queue on Redis has a server')
-      const memory = createRedisMemory(redis, 0)
-      const ttlMs = 60_000
-      const factOf = (no: number, text = 'x'.repeat(1_000)) => ({
-        key: `fact ${no}`,
-        value: text,
-        ttlMs,
-        isCached: true,
-      })
-      // Twice what the server could hold.
-      for (let no = 0; no < 20_000; no += 200) {
-        await memory.set(Array.from({ length: 200 }, (_, at) => factOf(no + at)))
-      }
-      const share = (await readUsedShare(redis)) ?? 0
-      expect(share).toBeGreaterThan(0.6)
-      expect(share).toBeLessThan(0.7)
-      await enqueue(queue.backend, 'intake', [{ id: 'job', data: {} }])
-      expect(await depth(queue.backend, 'intake')).toMatchObject({ waiting: 1 })
-      expect(await memory.claim({ key: 'claim', value: 1, ttlMs })).toBe(true)
-      const rate = { perSecond: 1, burst: 1 }
-      expect(await queue.limiter.take('a', 1, rate)).toMatchObject({ granted: true })
-      await memory.set([{ key: 'pause', value: 1, ttlMs }, factOf(0, 'newer'), factOf(20_000)])
-      expect(await memory.get(['pause', 'fact 0', 'fact 19999', 'fact 20000'])).toEqual([
-        1,
-        'newer',
-        undefined,
-        undefined,
-      ])
-      await memory.delete(Array.from({ length: 20_000 }, (_, no) => `fact ${no}`))
-      await vi.waitFor(async () => {
-        await memory.set([factOf(20_000)])
-        expect(await memory.get(['fact 20000'])).toEqual([factOf(20_000).value])
-      }, PATIENT)
-    } finally {
-      await server.stop()
+    await using server = await openRedisServer({ maxMemory: '10mb' })
+    await using queue = await openRedisTestQueue(server.url)
+    const { redis } = queue.backend
+    if (redis === null) throw new Error('a queue on Redis has a server')
+    const memory = createRedisMemory(redis, 0)
+    const ttlMs = 60_000
+    const factOf = (no: number, text = 'x'.repeat(1_000)) => ({
+      key: `fact ${no}`,
+      value: text,
+      ttlMs,
+      isCached: true,
+    })
+    // Twice what the server could hold.
+    for (let no = 0; no < 20_000; no += 200) {
+      await memory.set(Array.from({ length: 200 }, (_, at) => factOf(no + at)))
     }
+    const share = (await readUsedShare(redis)) ?? 0
+    expect(share).toBeGreaterThan(0.6)
+    expect(share).toBeLessThan(0.7)
+    await enqueue(queue.backend, 'intake', [{ id: 'job', data: {} }])
+    expect(await depth(queue.backend, 'intake')).toMatchObject({ waiting: 1 })
+    expect(await memory.claim({ key: 'claim', value: 1, ttlMs })).toBe(true)
+    const rate = { perSecond: 1, burst: 1 }
+    expect(await queue.limiter.take('a', 1, rate)).toMatchObject({ granted: true })
+    await memory.set([{ key: 'pause', value: 1, ttlMs }, factOf(0, 'newer'), factOf(20_000)])
+    expect(await memory.get(['pause', 'fact 0', 'fact 19999', 'fact 20000'])).toEqual([
+      1,
+      'newer',
+      undefined,
+      undefined,
+    ])
+    await memory.delete(Array.from({ length: 20_000 }, (_, no) => `fact ${no}`))
+    await vi.waitFor(async () => {
+      await memory.set([factOf(20_000)])
+      expect(await memory.get(['fact 20000'])).toEqual([factOf(20_000).value])
+    }, PATIENT)
   })
 
   test('is as full as its fullest node, if it is a cluster', async () => {
@@ -274,21 +252,16 @@ describe.skipIf(WITHOUT_REDIS)('a server that fills up', () => {
 
 describe.skipIf(WITHOUT_REDIS)('what a server keeps', () => {
   test('is told by one that refuses CONFIG', async () => {
-    const redis = await startRedis()
-    if (redis === null) throw new Error('Redis is missing')
-    try {
-      const admin = new Redis(redis.url)
-      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-      await admin.call('ACL', 'SETUSER', 'default', '-config')
-      await expect(admin.config('GET', 'maxmemory-policy')).rejects.toThrow('NOPERM')
-      admin.disconnect()
-      await using server = openRedis({ url: redis.url, prefix: 'kept', onError: fail })
-      expect(await readDurability(server)).toEqual([
-        { evictionPolicy: 'allkeys-lru', isAppendOnly: true },
-      ])
-    } finally {
-      await redis.stop()
-    }
+    await using redis = await openRedisServer()
+    const admin = new Redis(redis.url)
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await admin.call('ACL', 'SETUSER', 'default', '-config')
+    await expect(admin.config('GET', 'maxmemory-policy')).rejects.toThrow('NOPERM')
+    admin.disconnect()
+    await using server = openRedis({ url: redis.url, prefix: 'kept', onError: fail })
+    expect(await readDurability(server)).toEqual([
+      { evictionPolicy: 'allkeys-lru', isAppendOnly: true },
+    ])
   })
 
   test('is told by each node of a cluster', async () => {
@@ -309,99 +282,82 @@ describe.skipIf(WITHOUT_REDIS)('what a server keeps', () => {
 
 describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', () => {
   test('does not delay adding jobs, and is replaced by a working connection', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     await using network = await openNetwork(server.url)
-    const backend = await openRedisQueues({
+    await using backend = await openRedisQueues({
       redisUrl: network.url,
       commandMs: 500,
       onError: () => undefined,
     })
-    try {
-      await enqueue(backend, 'intake', [{ id: 'before', data: {} }])
-      network.lose()
-      const lost = enqueue(backend, 'intake', [{ id: 'lost', data: {} }])
-      await expect(lost).rejects.toThrow(/time|clos/i)
-      network.heal()
-      await vi.waitFor(() => enqueue(backend, 'intake', [{ id: 'after', data: {} }]), PATIENT)
-      expect(await recall(backend, 'intake', 'after', false)).toBe('waiting')
-    } finally {
-      await backend[Symbol.asyncDispose]()
-      await server.stop()
-    }
+    await enqueue(backend, 'intake', [{ id: 'before', data: {} }])
+    network.lose()
+    const lost = enqueue(backend, 'intake', [{ id: 'lost', data: {} }])
+    await expect(lost).rejects.toThrow(/time|clos/i)
+    network.heal()
+    await vi.waitFor(() => enqueue(backend, 'intake', [{ id: 'after', data: {} }]), PATIENT)
+    expect(await recall(backend, 'intake', 'after', false)).toBe('waiting')
   })
 
   test('does not keep a channel from messages, which it receives over another connection', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     await using network = await openLossyProxy(server.url)
     const prefix = 'unheard'
-    try {
-      await using near = await openRedisTestQueue(server.url, prefix)
-      await using far = await openRedisQueues({
-        redisUrl: network.url,
-        prefix,
-        commandMs: 500,
-        onError: () => undefined,
-      })
-      const heard = vi.fn<(message: string) => void>()
-      await using _ = await far.channel.subscribe('news', heard)
-      await near.backend.channel.publish('news', ['before'])
-      await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('before'), PATIENT)
-      network.loseAll()
-      await vi.waitFor(async () => {
-        await near.backend.channel.publish('news', ['after'])
-        expect(heard).toHaveBeenCalledWith('after')
-      }, PATIENT)
-    } finally {
-      await server.stop()
-    }
+    await using near = await openRedisTestQueue(server.url, prefix)
+    await using far = await openRedisQueues({
+      redisUrl: network.url,
+      prefix,
+      commandMs: 500,
+      onError: () => undefined,
+    })
+    const heard = vi.fn<(message: string) => void>()
+    await using _ = await far.channel.subscribe('news', heard)
+    await near.backend.channel.publish('news', ['before'])
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('before'), PATIENT)
+    network.loseAll()
+    await vi.waitFor(async () => {
+      await near.backend.channel.publish('news', ['after'])
+      expect(heard).toHaveBeenCalledWith('after')
+    }, PATIENT)
   })
 
   test('does not stop a worker, which ends its job over another connection and takes the next', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     await using network = await openLossyProxy(server.url)
     const onError = (): void => undefined
     const prefix = 'partition'
-    try {
-      await using near = await openRedisTestQueue(server.url, prefix)
-      await using far = await openRedisQueues({
-        redisUrl: network.url,
-        prefix,
-        commandMs: 500,
-        onError,
-      })
-      const gate = Promise.withResolvers<void>()
-      const taken: string[] = []
-      await using _ = await work(
-        far,
-        'intake',
-        async ({ id }) => {
-          taken.push(id)
-          await gate.promise
-        },
-        { concurrency: 1, graceMs: 0, onError },
-      )
-      await enqueue(near.backend, 'intake', [{ id: 'before', data: {} }])
-      await vi.waitFor(() => expect(taken).toEqual(['before']), PATIENT)
-      network.loseAll()
-      gate.resolve()
-      await enqueue(near.backend, 'intake', [{ id: 'after', data: {} }])
-      await vi.waitFor(() => expect(taken).toEqual(['before', 'after']), PATIENT)
-      await vi.waitFor(async () => {
-        expect(await depth(near.backend, 'intake')).toEqual({ waiting: 0, active: 0 })
-      }, PATIENT)
-    } finally {
-      await server.stop()
-    }
+    await using near = await openRedisTestQueue(server.url, prefix)
+    await using far = await openRedisQueues({
+      redisUrl: network.url,
+      prefix,
+      commandMs: 500,
+      onError,
+    })
+    const gate = Promise.withResolvers<void>()
+    const taken: string[] = []
+    await using _ = await work(
+      far,
+      'intake',
+      async ({ id }) => {
+        taken.push(id)
+        await gate.promise
+      },
+      { concurrency: 1, graceMs: 0, onError },
+    )
+    await enqueue(near.backend, 'intake', [{ id: 'before', data: {} }])
+    await vi.waitFor(() => expect(taken).toEqual(['before']), PATIENT)
+    network.loseAll()
+    gate.resolve()
+    await enqueue(near.backend, 'intake', [{ id: 'after', data: {} }])
+    await vi.waitFor(() => expect(taken).toEqual(['before', 'after']), PATIENT)
+    await vi.waitFor(async () => {
+      expect(await depth(near.backend, 'intake')).toEqual({ waiting: 0, active: 0 })
+    }, PATIENT)
   })
 })
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that is away when a queue is first used', () => {
   test('refuses a job after the time of a command, and takes it once it is back', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     await using queue = await openRedisQueues({
       redisUrl: server.url,
       commandMs: 500,
@@ -410,52 +366,42 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is away when a queue is firs
     await server.stop()
     const add = () => enqueue(queue, 'intake', [{ id: 'job-1', data: {} }])
     await expect(add()).rejects.toThrow('no answer in 500 ms')
-    const again = await startRedis({ port: Number(new URL(server.url).port) })
-    try {
-      await vi.waitFor(add, PATIENT)
-      expect(await depth(queue, 'intake')).toEqual({ waiting: 1, active: 0 })
-    } finally {
-      await again?.stop()
-    }
+    await using _ = await openRedisServer({ port: Number(new URL(server.url).port) })
+    await vi.waitFor(add, PATIENT)
+    expect(await depth(queue, 'intake')).toEqual({ waiting: 1, active: 0 })
   })
 })
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that is full', () => {
   test('refuses calls until it has memory again', async () => {
-    const server = await startRedis()
-    if (server === null) throw new Error('redis-server is not installed')
+    await using server = await openRedisServer()
     const ignore = (): void => undefined
-    try {
-      await using queue = await openRedisTestQueue(server.url)
-      await using caller = await createLiveCaller(queue.backend, { onError: ignore })
-      await using _ = await serveLive(
-        queue.backend,
-        'email',
-        async ({ subject }) => emailOutcome(subject),
-        { onError: ignore },
-      )
-      const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
-      const ask = () => caller.ask('email', question, PATIENT_LIMITS)
-      await ask()
-      await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '1')
-      await expect(ask()).rejects.toMatchObject({ code: 'unavailable', limit: 'queue_away' })
-      expect(caller.refusal('t', ['email'])).toMatchObject({ limit: 'queue_away' })
-      await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '0')
-      const outcome = await vi.waitFor(ask, PATIENT)
-      expect(outcome.facts.address).toBe('a@example.com')
-      expect(caller.refusal('t', ['email'])).toBeNull()
-    } finally {
-      await server.stop()
-    }
+    await using queue = await openRedisTestQueue(server.url)
+    await using caller = await createLiveCaller(queue.backend, { onError: ignore })
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => emailOutcome(subject),
+      { onError: ignore },
+    )
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
+    const ask = () => caller.ask('email', question, PATIENT_LIMITS)
+    await ask()
+    await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '1')
+    await expect(ask()).rejects.toMatchObject({ code: 'unavailable', limit: 'queue_away' })
+    expect(caller.refusal('t', ['email'])).toMatchObject({ limit: 'queue_away' })
+    await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '0')
+    const outcome = await vi.waitFor(ask, PATIENT)
+    expect(outcome.facts.address).toBe('a@example.com')
+    expect(caller.refusal('t', ['email'])).toBeNull()
   })
 })
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that becomes a replica', () => {
   test('is left for the new primary, which its address leads to by then, though it closes no connection', async () => {
     await using stack = new AsyncDisposableStack()
-    const [before, after] = await Promise.all([startRedis(), startRedis()])
-    if (before === null || after === null) throw new Error('redis-server is not installed')
-    stack.defer(async () => void (await Promise.all([before.stop(), after.stop()])))
+    const before = stack.use(await openRedisServer())
+    const after = stack.use(await openRedisServer())
     const address = stack.use(await openAddress(before.url))
     const ignore = (): void => undefined
     const queue = stack.use(
@@ -587,9 +533,7 @@ async function dropSlotFor({ url }: TestRedis, channel: string): Promise<void> {
 }
 
 async function startNode(): Promise<TestRedis> {
-  const node = await startRedis({ cluster: true })
-  if (node === null) throw new Error('redis-server is not installed')
-  return node
+  return await openRedisServer({ cluster: true })
 }
 
 /** Makes a cluster of the nodes, each with its share of the keys. */

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { freePort } from './child-server.ts'
 
 /** A Redis server for one test. */
-export interface TestRedis {
+export interface TestRedis extends AsyncDisposable {
   readonly url: string
   readonly pid: number
   /** Kills the server and removes its files. */
@@ -41,6 +41,19 @@ export async function startRedis({
     if (server !== undefined) return server
   }
   throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
+}
+
+/**
+ * As `startRedis`, for tests that are skipped where there is none.
+ *
+ * @throws if there is none
+ */
+export async function openRedisServer(
+  options?: Parameters<typeof startRedis>[0],
+): Promise<TestRedis> {
+  const server = await startRedis(options)
+  if (server === null) throw new Error('redis-server is not installed')
+  return server
 }
 
 interface ServerCertificate {
@@ -94,7 +107,7 @@ async function startOn(
   })
   if ((await Promise.race([ready, exited])) === 'ready' && server.pid !== undefined) {
     const url = tls === undefined ? `redis://127.0.0.1:${port}` : `rediss://localhost:${port}`
-    return { url, pid: server.pid, stop }
+    return { url, pid: server.pid, stop, [Symbol.asyncDispose]: stop }
   }
   await stop()
   process.stderr.write(said)
