@@ -1,15 +1,7 @@
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { listAudit, writeAudit, type AuditedAct } from './audit-log.ts'
-import { inTransaction, openDatabase } from './database.ts'
-
-async function openContext() {
-  await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
-  const owned = stack.move()
-  return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
+import { inTransaction } from './database.ts'
 
 const ACT: AuditedAct = {
   actor: 'ada',
@@ -20,8 +12,7 @@ const ACT: AuditedAct = {
 }
 
 test('an act is listed with who, when, what, before and after, newest first', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(4)
   const start = Date.now()
   await inTransaction(db, (tx) => writeAudit(tx, ACT))
   await inTransaction(db, (tx) =>
@@ -35,8 +26,7 @@ test('an act is listed with who, when, what, before and after, newest first', as
 })
 
 test('an act that is rolled back leaves no entry', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(4)
   const failing = inTransaction(db, async (tx) => {
     await writeAudit(tx, ACT)
     throw new Error('no')
@@ -51,16 +41,15 @@ test.each([
   'delete from audit_log where false',
   'truncate audit_log',
 ])('no role can change or remove a row: %s', async (statement) => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(4)
   await inTransaction(db, (tx) => writeAudit(tx, ACT))
   await expect(db.pool.query(statement)).rejects.toThrow('append-only')
   expect(await listAudit(db, { accountId: undefined, limit: 10 })).toMatchObject([ACT])
 })
 
 test('a role that may only read and append can do nothing else', async () => {
-  await using context = await openContext()
-  const client = await context.db.pool.connect()
+  await using db = await openTestDatabase(4)
+  const client = await db.pool.connect()
   try {
     // Rolled back, as roles belong to the server and not to the database.
     await client.query('begin')

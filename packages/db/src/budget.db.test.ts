@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createAccount } from './accounts.ts'
 import { countBuyers, createPostgresBudget, readSpending } from './budget.ts'
 import { inTransaction, openDatabase } from './database.ts'
@@ -10,11 +9,11 @@ import { startEmbeddedPostgres } from './embedded.ts'
 import { setOwnLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { changePlanOffer } from './offers.ts'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { PATIENT } from '@plumbline/testkit/patience'
 
 test('a daily budget is never overspent by concurrent callers, and unspent amounts are returned', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' })
+  await using db = await openTestDatabase(8)
   const budget = createPostgresBudget(db)
   const taken = await Promise.all(Array.from({ length: 40 }, () => budget.take('busy', 7, 100)))
   expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(100)
@@ -29,8 +28,7 @@ test('a daily budget is never overspent by concurrent callers, and unspent amoun
 })
 
 test('accounts are counted, and those that have spent all, without their names', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const budget = createPostgresBudget(db)
   for (const [name, count] of [
     ['a:1', 4],
@@ -45,8 +43,7 @@ test('accounts are counted, and those that have spent all, without their names',
 })
 
 test('an account has reached its own limit, or that of its plan, where it has one', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const budget = createPostgresBudget(db)
   const account = async (plan: string, bought: number, own?: number): Promise<void> => {
     const { id } = await createAccount(db, { email: 'a@b.example', plan })
@@ -66,8 +63,7 @@ test('an account has reached its own limit, or that of its plan, where it has on
 })
 
 test('each day has its own budget', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' })
+  await using db = await openTestDatabase(8)
   const budget = createPostgresBudget(db)
   const yesterday = await budget.take('daily', 10, 10)
   await db.pool.query(`update budgets set day = day - 1 where name = 'daily'`)

@@ -1,6 +1,5 @@
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase } from './database.ts'
 import { withCachedPlans } from './cached-plans.ts'
 
 /** Its cost depends on the value, so that Postgres by default would plan it for each. */
@@ -10,8 +9,7 @@ const STATEMENT = {
 }
 
 test('a statement is planned once, and again on request', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   const plans = async (): Promise<unknown> => {
     const { rows } = await db.pool.query(
       `select generic_plans, custom_plans from pg_prepared_statements where name = 'kept'`,
@@ -28,8 +26,7 @@ test('a statement is planned once, and again on request', async () => {
 })
 
 test('a failed statement leaves nothing behind, on its connection or in the database', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   await db.pool.query('create table made (n integer primary key)')
   const add = { name: 'add', text: 'insert into made values ($1), (1) returning n' }
   await expect(withCachedPlans(db, false, (run) => run({ ...add, values: [1] }))).rejects.toThrow(

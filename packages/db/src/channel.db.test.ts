@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { withTimeOut } from '@plumbline/concurrency/time-out'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -87,8 +88,7 @@ test('closing does not wait for a server that does not reply', async () => {
 })
 
 test('closing does not wait for a server that accepts a connection and sends nothing', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   await using server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
   const connected = once(server, 'connection')
   await once(server, 'listening')

@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { PACKS, PLANS } from '@plumbline/contract/plans'
 import { listPacks, listPlans } from './offers.ts'
 import { expect, inject, test } from 'vitest'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
 import { sql } from 'kysely'
 import { openDatabase, preparedAs } from './database.ts'
@@ -10,8 +11,7 @@ import { migrate } from './migrate.ts'
 import { retryStatement } from './retry.ts'
 
 test('numbers beyond 2^53 - 1 are an error, smaller ones are numbers', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   const { rows } = await db.pool.query(
     "select 9007199254740991::bigint as big, array[1, null, 3]::bigint[] as list, date '2026-02-03' as day",
   )
@@ -20,8 +20,7 @@ test('numbers beyond 2^53 - 1 are an error, smaller ones are numbers', async () 
 })
 
 test('the parsers of the driver stay unchanged', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   await db.pool.query('select 1::bigint')
   const { default: pg } = await import('pg')
   expect(pg.types.getTypeParser(20, 'text')('1')).toBe('1')
@@ -51,8 +50,7 @@ test('concurrent processes migrate once', async () => {
 })
 
 test('a new installation has the plans and packs of the contract', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   const plans = (await listPlans(db)).map((row) => [
     row.plan,
     { monthlyCredits: row.monthly_credits, testKeys: row.test_keys },
@@ -66,8 +64,7 @@ test('a new installation has the plans and packs of the contract', async () => {
 })
 
 test('a migration that has changed since it was run, or is unknown, is an error', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   await db.pool.query("insert into migrations (name, sha256) values ('9999_later.sql', 'x')")
   await expect(migrate(db)).rejects.toThrow(/9999_later\.sql, which this version does not know/)
   await db.pool.query("delete from migrations where name = '9999_later.sql'")
@@ -110,8 +107,7 @@ test('a server that stops replying costs one time-out, and its connection is not
 })
 
 test('a transaction that a standby refuses is repeated on another connection, which may lead to the primary', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   // As on a connection to a server that is not promoted yet, or is not the primary any more.
   await db.pool.query('set default_transaction_read_only = on')
   let tries = 0

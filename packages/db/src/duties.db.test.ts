@@ -1,13 +1,11 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { openDatabase } from './database.ts'
 import { holdDuty, leaveDuty } from './duties.ts'
 
 const TERM_MS = 60_000
 
 test('one process holds a duty until its term ends or it releases the duty', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   const hold = (holder: string): Promise<boolean> => holdDuty(db, 'dispatch', holder, TERM_MS)
   expect([await hold('one'), await hold('other'), await hold('one')]).toEqual([true, false, true])
   await db.pool.query(`update duties set held_until = now() - interval '1 s'`)
@@ -19,8 +17,7 @@ test('one process holds a duty until its term ends or it releases the duty', asy
 })
 
 test('a clock that goes back does not leave a duty with a dead holder', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   expect(await holdDuty(db, 'dispatch', 'gone', TERM_MS)).toBe(true)
   await db.pool.query(`update duties set held_until = held_until + interval '2 days'`)
   expect(await holdDuty(db, 'dispatch', 'next', TERM_MS)).toBe(true)

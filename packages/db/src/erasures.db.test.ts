@@ -1,7 +1,7 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { createAccount } from './accounts.ts'
-import { inTransaction, openDatabase } from './database.ts'
+import { inTransaction } from './database.ts'
 import {
   claimErasure,
   completeErasure,
@@ -17,8 +17,7 @@ import {
 import { rowsRead } from './rows-read-fixture.ts'
 
 test('accounts have turns with their erasures, each with its oldest one, however many it has', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const accountOf = async (name: string): Promise<string> =>
     (await createAccount(db, { email: `${name}@example.com`, plan: 'pro' })).id
   const accounts = { busy: await accountOf('busy'), other: await accountOf('other') }
@@ -69,8 +68,7 @@ test('accounts have turns with their erasures, each with its oldest one, however
 })
 
 test('a worker that another one has taken an erasure over from changes nothing of it, nor one that a failover took a step from', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const { id: accountId } = await createAccount(db, { email: 'a@example.com', plan: 'pro' })
   const fields = { accountId, mode: 'live', valueCount: 1, includeAddresses: false } as const
   await inTransaction(db, (tx) =>
@@ -94,8 +92,7 @@ test('a worker that another one has taken an erasure over from changes nothing o
 })
 
 test('neither a page, nor a limit, nor a turn reads all receipts of an account', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const { id: accountId } = await createAccount(db, { email: 'a@example.com', plan: 'pro' })
   await db.pool.query(
     `insert into erasures (id, account_id, mode, status, value_count, include_addresses, place, lease_until,

@@ -1,12 +1,10 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { openDatabase } from './database.ts'
 import { takeRemovals } from './file-store.ts'
 import { rowsReadBy } from './rows-read-fixture.ts'
 
 test('removals that are due later are not read when others are taken', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into file_removals (key, next_at)
     select no::text, now() + (no - 3) * interval '1 minute' from generate_series(1, 5000) no`)

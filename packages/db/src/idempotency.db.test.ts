@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase, type Db } from './database.ts'
+import { openTestDatabase } from '@plumbline/testkit/database'
+import type { Db } from './database.ts'
 import {
   claimKey,
   eraseResponses,
@@ -12,16 +12,11 @@ import {
 } from './idempotency.ts'
 import { sweepExpired } from './sweep-expired.ts'
 
-let database: TestDatabase
 let db: Db
 beforeAll(async () => {
-  database = await createTestDatabase()
-  db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' })
+  db = await openTestDatabase(4)
 })
-afterAll(async () => {
-  await db[Symbol.asyncDispose]()
-  await database[Symbol.asyncDispose]()
-})
+afterAll(() => db[Symbol.asyncDispose]())
 
 // In place of metering's condition: of all runs here one counts as refunded.
 const isRefunded = `held.op_key = 'call:refunded:1'`

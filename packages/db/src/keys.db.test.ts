@@ -1,45 +1,32 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { createAccount, getAccount, listAccounts, setPreferences } from './accounts.ts'
-import { inTransaction, openDatabase } from './database.ts'
+import { inTransaction } from './database.ts'
 import { createKey, findKey, listKeys, noteKeysUsed, revokeKey } from './keys.ts'
-
-async function openContext() {
-  const database = await createTestDatabase()
-  const db = openDatabase({ url: database.url, poolSize: 10, applicationName: 'test' })
-  return {
-    db,
-    [Symbol.asyncDispose]: async () => {
-      await db[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    },
-  }
-}
 
 const owner = { email: 'a@b.example', plan: 'pro' } as const
 
 test('a created account is found with all its fields', async () => {
-  await using context = await openContext()
-  const made = await createAccount(context.db, { ...owner, timeZone: 'Europe/Berlin' })
+  await using db = await openTestDatabase(10)
+  const made = await createAccount(db, { ...owner, timeZone: 'Europe/Berlin' })
   expect(made.id).toMatch(/^acc_[0-9A-Za-z]{16}$/)
-  expect(await getAccount(context.db, made.id)).toEqual(made)
-  expect(await listAccounts(context.db, 10)).toEqual([made])
-  expect(await getAccount(context.db, 'acc_none')).toBeUndefined()
+  expect(await getAccount(db, made.id)).toEqual(made)
+  expect(await listAccounts(db, 10)).toEqual([made])
+  expect(await getAccount(db, 'acc_none')).toBeUndefined()
 })
 
 test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table accounts'])(
   'the time zone %j is refused',
   async (timeZone) => {
-    await using context = await openContext()
-    await expect(createAccount(context.db, { ...owner, timeZone })).rejects.toMatchObject({
+    await using db = await openTestDatabase(10)
+    await expect(createAccount(db, { ...owner, timeZone })).rejects.toMatchObject({
       code: 'unprocessable',
     })
   },
 )
 
 test('a time zone that Node knows and Postgres does not is refused', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   // A name that was given up; newer ones than its release are as unknown to an older Postgres.
   const timeZone = 'US/Pacific-New'
   expect(() => Intl.DateTimeFormat('en', { timeZone })).not.toThrow()
@@ -52,8 +39,7 @@ test('a time zone that Node knows and Postgres does not is refused', async () =>
 })
 
 test('a key identifies its account until it is revoked', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const account = await createAccount(db, owner)
   const made = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
   expect(await findKey(db, 'svc', made.key)).toMatchObject({
@@ -68,8 +54,7 @@ test('a key identifies its account until it is revoked', async () => {
 })
 
 test('a new key revokes the older one of its mode and leaves the other mode unchanged', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const { id } = await createAccount(db, owner)
   const live = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   const testing = await createKey(db, { accountId: id, mode: 'test', service: 'svc' })
@@ -82,8 +67,7 @@ test('a new key revokes the older one of its mode and leaves the other mode unch
 })
 
 test('of keys created at the same moment exactly one stays active', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const { id } = await createAccount(db, owner)
   const made = await Promise.all(
     Array.from({ length: 10 }, () =>
@@ -95,8 +79,7 @@ test('of keys created at the same moment exactly one stays active', async () => 
 })
 
 test('the Free plan has no test keys, and there are no keys without an account', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const { id } = await createAccount(db, { ...owner, plan: 'free' })
   await expect(
     createKey(db, { accountId: id, mode: 'test', service: 'svc' }),
@@ -107,8 +90,7 @@ test('the Free plan has no test keys, and there are no keys without an account',
 })
 
 test('the key itself is stored nowhere in the database', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const { id } = await createAccount(db, owner)
   const { key } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   const { rows } = await db.pool.query<{ row: string }>(
@@ -120,8 +102,7 @@ test('the key itself is stored nowhere in the database', async () => {
 })
 
 test('the last use of a key is stored once a minute', async () => {
-  await using context = await openContext()
-  const { db } = context
+  await using db = await openTestDatabase(10)
   const { id } = await createAccount(db, owner)
   const { record } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   await noteKeysUsed(db, [record.id, record.id])

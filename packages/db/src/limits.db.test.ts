@@ -1,7 +1,6 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { expect, test } from 'vitest'
-import { openDatabase } from './database.ts'
 
 const UUID = '00000000-0000-4000-8000-00000000000'
 
@@ -29,8 +28,7 @@ const PAIRS = [
 test.each(PAIRS)(
   'of two takes at once the second waits for the first, and counts it: $name',
   async ({ take, result }) => {
-    await using database = await createTestDatabase()
-    await using db = openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' })
+    await using db = await openTestDatabase(3)
     // The row exists, so that two that insert it are not what waits.
     await db.pool.query(`
       insert into rate_buckets (key, full_at) values ('a', 0);

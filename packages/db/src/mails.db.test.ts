@@ -1,12 +1,10 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { openDatabase } from './database.ts'
 import { leaseMails } from './mails.ts'
 import { rowsReadBy } from './rows-read-fixture.ts'
 
 test('a round of the outbox reads what it takes and what has expired, not all that waits', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into mails (kind, sealed, next_at, expires_at)
     select 'batch_ended', '', now() + n * interval '1 second' - interval '1 hour',

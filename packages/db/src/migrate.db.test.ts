@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
 import { expect, inject, test } from 'vitest'
@@ -51,8 +52,7 @@ async function openEmpty(): Promise<
 }
 
 test('a database from before the first release is refused with instructions', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using db = await openTestDatabase(1)
   await db.pool.query("insert into migrations (name, sha256) values ('0101_accounts.sql', 'x')")
   await expect(migrate(db)).rejects.toThrow(
     'set DATABASE_URL to an empty database, or DATA_DIR to an empty directory',

@@ -1,12 +1,10 @@
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase } from './database.ts'
 import { rowsReadBy } from './rows-read-fixture.ts'
 import { sweepExpired, sweepFormerMailboxes, sweepLongStored } from './sweep-expired.ts'
 
 test('everything that has expired is deleted, however much it is, and nothing else', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into memory_entries
     select n::text, '1', now() + case when n <= 3 then 1 else -1 end * interval '1 minute'
@@ -56,8 +54,7 @@ const BEFORE_STEP = [
 ]
 
 test('what was written before the clock was set back is due now, and nothing that waits', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   for (const statement of BEFORE_STEP) await db.pool.query(statement)
   await sweepExpired(db, new AbortController().signal)
   const { rows } = await db.pool.query(`
@@ -76,8 +73,7 @@ test('what was written before the clock was set back is due now, and nothing tha
 })
 
 test('a sweep of each minute reads neither all accounts nor endpoints for which nothing waits', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into accounts (id, email, plan, status, status_at)
       select 'acc_' || n, 'a@b.example', 'free', 'closed', now() - interval '90 days'
@@ -101,8 +97,7 @@ test('a sweep of each minute reads neither all accounts nor endpoints for which 
 })
 
 test('a sweep reads no sessions but those that have ended', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into users (id, name, email, email_key, password_digest)
     values ('usr_1', 'Ada', 'ada@example.com', 'ada@example.com', '')`)

@@ -1,8 +1,7 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import { sql } from 'kysely'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase } from './database.ts'
 import {
   storeHeartbeat,
   deleteWorkerReport,
@@ -14,8 +13,7 @@ import {
 const SHUT: EngineHealth = { name: 'smtp port 25', status: 'failed', detail: 'shut' }
 
 test('a worker is listed by its last report, until it stops or is silent for long', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await reportWorker(db, { name: 'b', kind: 'email', health: [SHUT] })
   await reportWorker(db, { name: 'a', kind: 'ip', health: [] })
   await reportWorker(db, { name: 'b', kind: 'ip', health: [] })
@@ -39,8 +37,7 @@ test('a worker is listed by its last report, until it stops or is silent for lon
 })
 
 test('a worker that died before the clock was set back is deleted with the next report', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   for (const name of ['a', 'b', 'c']) await reportWorker(db, { name, kind: 'ip', health: [] })
   await db.pool.query(`update workers set seen_at = seen_at + interval '2 days' where name <> 'c'`)
   await storeHeartbeat(db, 'a')
@@ -49,8 +46,7 @@ test('a worker that died before the clock was set back is deleted with the next 
 })
 
 test('workers that count each other as gone do not wait for each other', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   for (const name of ['a', 'b', 'c']) await reportWorker(db, { name, kind: 'ip', health: [] })
   await db.pool.query(`update workers set seen_at = seen_at - interval '10 minutes'`)
   await db.kysely.transaction().execute(async (tx) => {
@@ -63,8 +59,7 @@ test('workers that count each other as gone do not wait for each other', async (
 })
 
 test("the capacity for tasks is the sum of the live workers' reports, each until it stops or is silent", async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const none = { slots: 0, reserve: 0 }
   const usual = { email: { slots: 16, reserve: 4 }, phone: none, ip: none, domain: none }
   const emailCapacity = async (): Promise<unknown> => (await readCapacity(db, usual)).email

@@ -1,13 +1,13 @@
 import { revokeAccess, setAccountState } from '@plumbline/db/account-state'
 import { createAccount, lockAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { inTransaction, type Db } from '@plumbline/db/database'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { deleteLinkCodes } from '@plumbline/db/people/link-codes'
 import { addMember, listMembers, membershipsOf, removeMember } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
 import { beginFactor, confirmFactor, findUser, getUser, setEmail } from '@plumbline/db/people/users'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { PATIENT } from '@plumbline/testkit/patience'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { beforeEach, afterEach, expect, test } from 'vitest'
 import { changeEmail, verify } from './address.ts'
 import { acceptInvitation, invite, type Actor } from './membership.ts'
@@ -21,14 +21,11 @@ const EMAIL = 'ada@company.example'
 const GUEST = 'eve@elsewhere.example'
 const PASSWORD = 'tidal lantern cactus seven'
 const NEW_PASSWORD = 'quiet marble harbour nine'
-let stack: AsyncDisposableStack
 let db: Db
 beforeEach(async () => {
-  stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'people-test' }))
+  db = await openTestDatabase(4)
 })
-afterEach(() => stack.disposeAsync())
+afterEach(() => db[Symbol.asyncDispose]())
 
 /** People without limits, in this test's database. */
 function peopleOf(onCheck = nothing, onHash = nothing, hasMail = false): People {

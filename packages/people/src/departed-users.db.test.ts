@@ -1,17 +1,16 @@
 import { createAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase } from '@plumbline/db/database'
+import { inTransaction, type Db } from '@plumbline/db/database'
 import { addMember } from '@plumbline/db/people/members'
 import { sweepAccountless } from '@plumbline/db/people/sweep-accountless'
 import { findUser, insertUser, setOperator } from '@plumbline/db/people/users'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { invite, removeFromAccount, transferOwnership } from './membership.ts'
 import { plainPeople, VISITOR } from './people-fixture.ts'
 import { signUp } from './sign-up.ts'
 
 test('who has left every account is deleted a month later, and nobody else', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'people-test' })
+  await using db = await openTestDatabase(4)
   const people = plainPeople(db)
   const sweep = (): Promise<void> => sweepAccountless(db, new AbortController().signal)
   const { id: accountId } = await createAccount(db, { email: 'olga@company.example', plan: 'free' })
@@ -71,15 +70,13 @@ test('who has left every account is deleted a month later, and nobody else', asy
   expect(await namesOf(db)).toEqual(['elsewhere', 'invited', 'olga', 'operator'])
 })
 
-type Database = ReturnType<typeof openDatabase>
-
-async function namesOf({ pool }: Database): Promise<readonly string[]> {
+async function namesOf({ pool }: Db): Promise<readonly string[]> {
   const { rows } = await pool.query<{ name: string }>('select name from users order by name')
   return rows.map(({ name }) => name)
 }
 
 /** As if all acts of the audit log had been a month ago. */
-async function agePastMonth({ pool }: Database): Promise<void> {
+async function agePastMonth({ pool }: Db): Promise<void> {
   await pool.query(`alter table audit_log disable trigger append_only;
     update audit_log set acted_at = acted_at - interval '31 days';
     alter table audit_log enable trigger append_only`)

@@ -1,18 +1,13 @@
-import { openDatabase } from '@plumbline/db/database'
 import { INVITATIONS_MAX } from '@plumbline/db/people/invitations'
 import { listMembers, MEMBERS_MAX, membershipsOf } from '@plumbline/db/people/members'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { invite } from './membership.ts'
 import { plainPeople, VISITOR } from './people-fixture.ts'
 import { signUp } from './sign-up.ts'
 
 test('an account invites no more people than it may have members, all of whom are listed', async () => {
-  await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 4, applicationName: 'people-test' }),
-  )
+  await using db = await openTestDatabase(4)
   const people = plainPeople(db)
   const password = 'tidal lantern cactus seven'
   const join = async (email: string, invitation?: string): Promise<void> =>

@@ -1,8 +1,8 @@
 import { createAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { inTransaction, type Db } from '@plumbline/db/database'
 import { membershipsOf, removeMember } from '@plumbline/db/people/members'
 import { findUser, insertUser, setOperator } from '@plumbline/db/people/users'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { verify } from './address.ts'
 import { plainPeople, VISITOR } from './people-fixture.ts'
@@ -21,10 +21,7 @@ interface Left {
 /** The user of the form, who has left the only account, that of somebody else. */
 async function openLeft(): Promise<Left & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 4, applicationName: 'people-test' }),
-  )
+  const db = stack.use(await openTestDatabase(4))
   const { id: accountId } = await createAccount(db, { email: 'olga@company.example', plan: 'free' })
   const userId = await inTransaction(db, async (tx) => {
     const kept = { emailKey: FORM.email, passwordDigest: FORM.password, verified: true }

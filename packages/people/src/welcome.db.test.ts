@@ -1,14 +1,13 @@
 import { revokeAccess, setAccountState } from '@plumbline/db/account-state'
 import { createAccount, getAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase } from '@plumbline/db/database'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { inTransaction } from '@plumbline/db/database'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { plainPeople, VISITOR } from './people-fixture.ts'
 import { newAccessCode, welcome } from './welcome.ts'
 
 test('a link for a new user leads to an account without members, never to a closed one', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'people-test' })
+  await using db = await openTestDatabase()
   const closed = await createAccount(db, { email: 'former@company.example', plan: 'free' })
   await inTransaction(db, async (tx) => {
     await setAccountState(tx, closed.id, { status: 'closed', reason: null })

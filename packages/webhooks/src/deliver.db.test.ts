@@ -3,6 +3,7 @@ import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
 import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { startDelivery } from './deliver.ts'
@@ -94,10 +95,7 @@ test.each([
   ['a page before the last', ['wep_1', '']],
 ])('a wake-up during the query of %s is followed by another query at once', async (_, pages) => {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 1, applicationName: 'webhooks-test' }),
-  )
+  const db = stack.use(await openTestDatabase(1))
   const queriedAt: number[] = []
   const isWoken = Promise.withResolvers<void>()
   const delivery = stack.use(

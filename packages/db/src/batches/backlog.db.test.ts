@@ -1,12 +1,10 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../database.ts'
 import { countOpenChunks, readBacklog } from './backlog.ts'
 import { add, openTwoAccounts } from './tasks-fixture.ts'
 
 test('the backlog is the work that workers could begin now, without paused batches and waiting tasks', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into accounts (id, email, plan, status)
       values ('a', 'a@b.example', 'pro', 'active'), ('b', 'b@b.example', 'pro', 'suspended');

@@ -1,12 +1,11 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { inTransaction, openDatabase } from '../database.ts'
+import { inTransaction } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { lockExpiring } from './erase.ts'
 
 test('a search for expired batches reads none of those that are kept', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(`
     insert into accounts (id, email, plan) values ('a', 'a@b.example', 'pro');
     insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,

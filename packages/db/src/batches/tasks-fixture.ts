@@ -1,6 +1,6 @@
 import type { Check } from '@plumbline/contract/products'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { openDatabase, type Db } from '../database.ts'
+import { openTestDatabase } from '@plumbline/testkit/database'
+import type { Db } from '../database.ts'
 
 /**
  * A database with two accounts and a batch of each, running unless another state is given; the
@@ -10,8 +10,7 @@ export async function openTwoAccounts(
   status: 'analyzing' | 'running' = 'running',
 ): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' }))
+  const db = stack.use(await openTestDatabase(3))
   await db.pool.query(`
     insert into accounts (id, email, plan) values ('a', 'a@b.example', 'pro'), ('b', 'b@b.example', 'pro');
     insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,

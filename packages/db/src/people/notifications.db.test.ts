@@ -1,9 +1,9 @@
 import type { BatchState } from '@plumbline/contract/batch'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { moveBatch } from '../batches/rows.ts'
-import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { inTransaction, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { addMember } from './members.ts'
 import { renewNotification, takeDisabledEndpoints, takeEndedBatches } from './notifications.ts'
@@ -118,8 +118,7 @@ interface Stage extends AsyncDisposable {
 
 async function openStage(): Promise<Stage> {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
+  const db = stack.use(await openTestDatabase())
   const email = 'a@b.example'
   const { id: accountId } = await createAccount(db, { email, plan: 'free' })
   const userId = await inTransaction(db, async (tx) => {

@@ -1,14 +1,13 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { randomBytes } from 'node:crypto'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { inTransaction, openDatabase } from '../database.ts'
+import { inTransaction } from '../database.ts'
 import { sweepExpired, sweepIdleSessions } from '../sweep-expired.ts'
 import { findSession, insertSession, noteSessionsUsed } from './sessions.ts'
 import { insertUser } from './users.ts'
 
 test('a session ends after 7 days without use and after 30 days, used or not', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const digest = randomBytes(32)
   const user = await inTransaction(db, (tx) =>
     insertUser(tx, {

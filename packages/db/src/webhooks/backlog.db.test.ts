@@ -1,7 +1,7 @@
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
-import { openDatabase, type Db } from '../database.ts'
+import type { Db } from '../database.ts'
 import { rowsReadBy } from '../rows-read-fixture.ts'
 import { readWebhookBacklog } from './backlog.ts'
 import { newWebhookId } from './endpoints.ts'
@@ -77,8 +77,7 @@ interface Stage extends AsyncDisposable {
 
 async function openStage(): Promise<Stage> {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
+  const db = stack.use(await openTestDatabase())
   let sent = 0
   const owned = stack.move()
   return {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { insertBatch } from '../batches/rows.ts'
-import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { inTransaction, type Db } from '../database.ts'
 import { rowsRead, rowsReadBy } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
 import { storeAttemptResults } from './attempt-results.ts'
@@ -488,10 +488,7 @@ interface Stage extends AsyncDisposable {
 
 async function openStage(): Promise<Stage> {
   const stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 2, applicationName: 'webhooks-test' }),
-  )
+  const db = stack.use(await openTestDatabase())
   const take: Stage['take'] = async (wanted = {}) => {
     const { due } = await takeDue(db, { ...WANTED, ...wanted })
     return due

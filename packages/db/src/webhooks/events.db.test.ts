@@ -1,12 +1,11 @@
+import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createAccount } from '../accounts.ts'
-import { openDatabase, type Tx } from '../database.ts'
+import type { Tx } from '../database.ts'
 import { createDeliveries, noteEvent, takeEvents } from './events.ts'
 
 test('a message that was lost and is made again from its event has the same id', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const { id: accountId } = await createAccount(db, { email: 'ada@example.com', plan: 'free' })
   await db.pool.query(
     `insert into webhook_endpoints (id, account_id, url, events, secret)
@@ -34,8 +33,7 @@ test('a message that was lost and is made again from its event has the same id',
 })
 
 test('an endpoint that was disabled since an event gets no message of it, nor one of another account or event', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const accountOf = async (name: string): Promise<string> =>
     (await createAccount(db, { email: `${name}@example.com`, plan: 'free' })).id
   const accountId = await accountOf('ada')
@@ -67,8 +65,7 @@ test('an endpoint that was disabled since an event gets no message of it, nor on
 })
 
 test('events that another process makes messages of are left to it', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   const { id: accountId } = await createAccount(db, { email: 'ada@example.com', plan: 'free' })
   await db.pool.query(
     `insert into webhook_endpoints (id, account_id, url, events, secret)
