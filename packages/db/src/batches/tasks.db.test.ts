@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
+import { leaseTasks, type LeasedTask } from './lease-tasks.ts'
 import { returnPausedTask } from './pause.ts'
 import { storeTaskOutcomes } from './settle.ts'
 import { add, lease, openTwoAccounts, type TaskColumns } from './tasks-fixture.ts'
@@ -112,6 +113,25 @@ test('a task whose lease ran out is not renewed, and gets no writes once another
   }
   expect(await renewTasks(db, [before], LEASE_MS)).toEqual(new Set())
   expect(await renewTasks(db, [after], LEASE_MS)).toEqual(new Set([after.taskId]))
+})
+
+test.each<[string, (db: Db, task: TaskFence) => Promise<unknown>]>([
+  ['returned', returnTask],
+  ['to be retried', (db, task) => retryTaskLater(db, task, 0)],
+  ['lost', (db) => db.pool.query(`update tasks set lease_until = now() - interval '1 s'`)],
+])('the number after that of its claim is the next of a task that is %s', async (_, comeBack) => {
+  await using place = await openChunks()
+  const { db } = place
+  const task = await claimed(db)
+  await comeBack(db, task)
+  const slots = { email: 1, phone: 0, ip: 0, domain: 0 }
+  let leased: readonly LeasedTask[] = []
+  // The first round makes it ready.
+  for (let round = 0; round < 2 && leased.length === 0; round += 1) {
+    leased = await leaseTasks(db, { slots, reserve: 0, leaseMs: LEASE_MS })
+  }
+  // By this the dispatcher finds the job of the claim.
+  expect(leased).toMatchObject([{ taskId: task.taskId, lease: task.lease + 1 }])
 })
 
 test('a job that lost its task, or whose task was claimed, neither renews nor returns it', async () => {

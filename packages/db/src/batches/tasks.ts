@@ -217,12 +217,10 @@ export async function returnTask(db: Db, task: TaskFence): Promise<void> {
 
 /** Returns a claimed task with a delay, its attempt counted: for an engine that threw an error. */
 export async function retryTaskLater(db: Db, task: TaskFence, delayMs: number): Promise<void> {
-  // Under a new fencing number: no worker holds it any more.
   await sql`
     ${preparedAs('tasks.retry-later')}
     update tasks
-    set lease = lease + 1, lease_until = null,
-      due_at = clock_timestamp() + ${delayMs}::int * interval '1 ms'
+    set lease_until = null, due_at = clock_timestamp() + ${delayMs}::int * interval '1 ms'
     where ${isHeld(task)}
   `.execute(queriesOf(db))
 }
