@@ -1,6 +1,4 @@
 import type { Engine } from '@plumbline/ports/engine'
-import type { BulkPace } from './bulk-pace.ts'
-import { closeTogether } from './close-together.ts'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { readTaskJob } from '@plumbline/pipeline/batch-jobs'
@@ -9,41 +7,12 @@ import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
 import { work } from '@plumbline/queue/jobs'
 import { serveLive, type LiveRequest } from '@plumbline/queue/live-server'
 import { bulkQueueOf } from '@plumbline/queue/names'
-import type { Metrics } from '@plumbline/runtime/metrics'
+import type { BulkPace } from './bulk-pace.ts'
+import { closeTogether } from './close-together.ts'
 import type { WorkerContext } from './context.ts'
+import type { WaitCounter } from './count-waits.ts'
 import { createMagicRunner } from './magic-runner.ts'
 import { graceOf, jobLockOf, liveLimitsOf, taskCapacityOf } from './settings.ts'
-
-/** Histogram buckets of a task's time in its queue, in seconds. */
-const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
-
-/** Counts how long tasks or questions waited in their queue, in seconds. */
-export interface QueueSeconds {
-  observe(labels: { readonly check: Check }, seconds: number): void
-}
-
-/** Histogram buckets of a question's wait, in seconds; a call ends after 15. */
-const LIVE_WAIT_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15]
-
-/** Exposes how long questions of single calls wait as a metric. */
-export function countLiveQueueSeconds(metrics: Metrics): QueueSeconds {
-  return metrics.histogram(
-    'live_queue_seconds',
-    'Time that a question of a single call waited before a worker began with it.',
-    ['check'],
-    LIVE_WAIT_SECONDS,
-  )
-}
-
-/** Exposes how long tasks of batches wait in their queues as a metric. */
-export function countQueueSeconds(metrics: Metrics): QueueSeconds {
-  return metrics.histogram(
-    'batch_queue_seconds',
-    'Time that a task of a batch waited in its queue for a worker.',
-    ['check'],
-    WAIT_SECONDS,
-  )
-}
 
 /**
  * Serves single calls and tasks of batches of one check, each from a queue of its own, until
@@ -52,8 +21,7 @@ export function countQueueSeconds(metrics: Metrics): QueueSeconds {
 export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,
-  queueSeconds: QueueSeconds,
-  liveSeconds: QueueSeconds,
+  waits: WaitCounter,
   pace: BulkPace,
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
@@ -75,7 +43,7 @@ export async function serveCheck<C extends Check>(
       onError,
       onBegin: (ms) => {
         pace.noteCall()
-        liveSeconds.observe({ check: engine.check }, ms / 1_000)
+        waits.live(engine.check, ms)
       },
     }),
   )
@@ -86,8 +54,7 @@ export async function serveCheck<C extends Check>(
       async ({ data, signal }) => {
         const task = readTaskJob(data)
         if (task.queuedMs !== undefined) {
-          const waitedMs = Math.max(0, queue.clock.nowMs() - task.queuedMs)
-          queueSeconds.observe({ check: engine.check }, waitedMs / 1_000)
+          waits.bulk(engine.check, Math.max(0, queue.clock.nowMs() - task.queuedMs))
         }
         await runTask(pipeline, leases, runnerOf, task, signal)
       },

@@ -4,8 +4,9 @@ import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
 import { createBulkPace } from './bulk-pace.ts'
 import type { WorkerContext } from './context.ts'
-import { countLiveQueueSeconds, countQueueSeconds, serveCheck } from './check-worker.ts'
+import { serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
+import { createWaitCounter } from './count-waits.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 import type { ListUpdates } from './list-updates.ts'
 import { openListUpdates } from './open-list-updates.ts'
@@ -30,12 +31,11 @@ export async function serve(
   const served: AsyncDisposable[] = []
   stack.defer(async () => await closeTogether(served))
   const counted = createAnswerCounter(context.metrics)
-  const queueSeconds = countQueueSeconds(context.metrics)
-  const liveSeconds = countLiveQueueSeconds(context.metrics)
+  const waits = createWaitCounter(context.metrics)
   const pace = stack.use(createBulkPace())
   for (const engine of engines) {
     const traced = traceEngine(context.tracer, counted(engine))
-    served.push(await serveCheck(context, traced, queueSeconds, liveSeconds, pace))
+    served.push(await serveCheck(context, traced, waits, pace))
   }
   if (listUpdates !== undefined) {
     served.push(await serveBatches(context, listUpdates), serveWebhooks(context))
