@@ -1,6 +1,12 @@
-import type { Job } from 'bullmq'
-import { Queue, Worker, type BackendFactory, type IQueueBackend, type JobProgress } from 'bullmq'
-import type { Telemetry } from 'bullmq'
+import {
+  Queue,
+  Worker,
+  type BackendFactory,
+  type IQueueBackend,
+  type Job,
+  type JobProgress,
+  type Telemetry,
+} from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 

@@ -23,8 +23,8 @@ import {
   queueAway,
   serverShareUsed,
   slowShareUsed,
+  type HeldBackAccounts,
 } from './live-refusals.ts'
-import type { HeldBackAccounts } from './live-refusals.ts'
 import { findLost, type PendingQuestion } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
 

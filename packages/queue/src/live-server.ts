@@ -17,8 +17,13 @@ import {
   type NumberedQuestion,
   type Question,
 } from './live-protocol.ts'
-import { createLiveAdmission, DEFAULT_LIVE_LIMITS } from './live-admission.ts'
-import type { LiveLimits, LiveAdmission, AdmittedSubject, RefusalCause } from './live-admission.ts'
+import {
+  createLiveAdmission,
+  DEFAULT_LIVE_LIMITS,
+  type AdmittedSubject,
+  type LiveAdmission,
+  type LiveLimits,
+} from './live-admission.ts'
 import { liveQueueOf } from './names.ts'
 
 /** One question of a single call. */
@@ -198,7 +203,7 @@ function takeOver<C extends Check>(
       })
       server.runs.add(run)
     },
-    refuse(cause: RefusalCause) {
+    refuse(cause) {
       if (server.open.delete(open) && canBeRefused) {
         reply(server, { replyTo, text: writeRefused(cause, [id]) })
       }

@@ -1,6 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { Limiter } from '@plumbline/ports/limiter'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
+import {
+  checkLease,
+  checkTake,
+  grantOf,
+  leaseRetryMs,
+  type Limiter,
+} from '@plumbline/ports/limiter'
 import type { RedisServer } from './redis.ts'
 
 /**
