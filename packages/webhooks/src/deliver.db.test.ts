@@ -1,10 +1,9 @@
 import { createAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { inTransaction, type Db } from '@plumbline/db/database'
 import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { openTestDatabase } from '@plumbline/testkit/database'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { startDelivery } from './deliver.ts'
 import { encryptSecret } from './secret-box.ts'
@@ -16,13 +15,9 @@ const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 
 test('slow endpoints of an account leave slots for the messages of others', async () => {
   await using stack = new AsyncDisposableStack()
-  const { db, account, addEndpoint, send } = await openStage(stack)
+  const { db, account, addEndpoints, send } = await openStage(stack)
   // More endpoints than there are slots, none of which answers.
-  const slow = await account()
-  const unanswered = await Promise.all(
-    Array.from({ length: 300 }, () => addEndpoint(slow, 'https://slow.example/')),
-  )
-  await send(unanswered)
+  await send(await addEndpoints(await account(), 'https://slow.example/', 300))
 
   const sent: string[] = []
   stack.use(
@@ -42,9 +37,9 @@ test('slow endpoints of an account leave slots for the messages of others', asyn
   )
   await expect.poll(() => sent.length).toBeGreaterThan(0)
   const others = await Promise.all(
-    [1, 2, 3].map(async (no) => addEndpoint(await account(), `https://other.example/${no}`)),
+    [1, 2, 3].map(async (no) => addEndpoints(await account(), `https://other.example/${no}`, 1)),
   )
-  await send(others)
+  await send(others.flat())
   await expect
     .poll(() => sent.filter((url) => url.startsWith('https://other')).toSorted())
     .toEqual([1, 2, 3].map((no) => `https://other.example/${no}`))
@@ -53,12 +48,8 @@ test('slow endpoints of an account leave slots for the messages of others', asyn
 
 test('endpoints that failed and wait for nothing leave slots for others that failed', async () => {
   await using stack = new AsyncDisposableStack()
-  const { db, account, addEndpoint, send } = await openStage(stack)
-  const owner = await account()
-  const dead = await Promise.all(
-    Array.from({ length: 40 }, () => addEndpoint(owner, 'https://dead.example/')),
-  )
-  await send(dead)
+  const { db, account, addEndpoints, send } = await openStage(stack)
+  await send(await addEndpoints(await account(), 'https://dead.example/', 40))
   let isDown = true
   let sentCount = 0
   stack.use(
@@ -82,11 +73,11 @@ test('endpoints that failed and wait for nothing leave slots for others that fai
     return rows[0]?.count ?? 0
   }
   await expect.poll(failedCount, { timeout: 10_000 }).toBe(40)
-  const other = await addEndpoint(await account(), 'https://other.example/')
-  await send([other])
+  const other = await addEndpoints(await account(), 'https://other.example/', 1)
+  await send(other)
   await expect.poll(failedCount).toBe(41)
   isDown = false
-  await send([other])
+  await send(other)
   await expect.poll(() => sentCount, { timeout: 5_000 }).toBe(42)
 })
 
@@ -123,28 +114,27 @@ test.each([
 interface Stage {
   readonly db: Db
   account(): Promise<string>
-  addEndpoint(accountId: string, url: string): Promise<string>
+  addEndpoints(accountId: string, url: string, count: number): Promise<readonly string[]>
   /** Stores a due message for each endpoint. */
   send(endpointIds: readonly string[]): Promise<void>
 }
 
 async function openStage(stack: AsyncDisposableStack): Promise<Stage> {
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 4, applicationName: 'webhooks-test' }),
-  )
+  const db = stack.use(await openTestDatabase(4))
   let sends = 0
   return {
     db,
     account: async () => (await createAccount(db, { email: 'a@b.example', plan: 'free' })).id,
-    addEndpoint: async (accountId, url) => {
-      const id = newWebhookId()
+    addEndpoints: async (accountId, url, count) => {
+      const ids = Array.from({ length: count }, () => newWebhookId())
       const events = ['batch.completed'] as const
-      const secret = encryptSecret(installationKey, id, newSecret())
-      await inTransaction(db, (tx) =>
-        createWebhook(tx, { id, accountId, url, events, secret, most: 1_000 }),
-      )
-      return id
+      await inTransaction(db, async (tx) => {
+        for (const id of ids) {
+          const secret = encryptSecret(installationKey, id, newSecret())
+          await createWebhook(tx, { id, accountId, url, events, secret, most: 1_000 })
+        }
+      })
+      return ids
     },
     send: async (endpointIds) => {
       await db.pool.query(
