@@ -2,6 +2,7 @@ import type { Db } from '@plumbline/db/database'
 import { findKey, KEY_MARK_BYTES, noteKeysUsed, readKeyMarks } from '@plumbline/db/keys'
 import { parseKey } from '@plumbline/db/keys-format'
 import { hash } from 'node:crypto'
+import { createLastUsed } from './last-used.ts'
 import type { Caller } from './request-context.ts'
 
 /** Finds callers by their API keys, and remembers them for a short time. */
@@ -42,9 +43,6 @@ const CACHE_MS = 900
 /** Valid keys that are cached at most: some 10 MB. */
 const MAX_KEYS = 50_000
 
-/** Milliseconds between two writes of the time of last use to the database. */
-const USED_MS = 10_000
-
 /**
  * Maximum age of the hashes of all keys, in milliseconds: the longest that a new key is refused
  * while its address sends invalid keys.
@@ -71,18 +69,8 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   /** Valid keys in the order of their last query, oldest first. */
   const valid = new Map<string, CachedKey>()
   const queries = new Map<string, PendingQuery>()
-  let used = new Set<string>()
+  const used = createLastUsed((ids) => noteKeysUsed(db, ids), onError)
   const mayExist = createKeyMarks(db, now)
-
-  async function writeUsed(): Promise<void> {
-    if (used.size === 0) return
-    const ids = [...used]
-    used = new Set()
-    await noteKeysUsed(db, ids)
-  }
-
-  const timer = setInterval(() => void writeUsed().catch(onError), USED_MS)
-  timer.unref()
 
   function note(digest: string, caller: Caller | undefined, askedAt: number): void {
     const held = valid.get(digest)
@@ -90,7 +78,7 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
     if (held !== undefined && held.askedAt > askedAt) return
     valid.delete(digest)
     if (caller === undefined) return
-    if (caller.keyId !== null) used.add(caller.keyId)
+    if (caller.keyId !== null) used.note(caller.keyId)
     const [oldest] = valid.keys()
     if (valid.size >= maxKeys && oldest !== undefined) valid.delete(oldest)
     valid.set(digest, { caller, askedAt })
@@ -134,10 +122,7 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
     isWellFormed: (key) => parseKey(prefix, key) !== undefined,
     wasValid: (key) => valid.has(digestOf(key)),
     mayExist,
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer)
-      await writeUsed().catch(onError)
-    },
+    [Symbol.asyncDispose]: () => used[Symbol.asyncDispose](),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Db } from '@plumbline/db/database'
 import { findSession, noteSessionsUsed, type UserSession } from '@plumbline/db/people/sessions'
 import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
+import { createLastUsed } from './last-used.ts'
 
 /** Finds sessions by the secrets of their cookies, and caches them for a short time. */
 export interface SessionCache extends AsyncDisposable {
@@ -15,8 +16,6 @@ export interface SessionCache extends AsyncDisposable {
  */
 const CACHE_MS = 900
 const MAX_SESSIONS = 50_000
-/** Milliseconds between two writes of the time of last use. */
-const USED_MS = 10_000
 
 interface CachedSession {
   readonly found: Promise<UserSession | undefined>
@@ -33,16 +32,7 @@ export function createSessionCache(options: {
 }): SessionCache {
   const { db, onError, now = () => performance.now() } = options
   const sessions = new Map<string, CachedSession>()
-  let used = new Set<string>()
-
-  async function writeUsed(): Promise<void> {
-    if (used.size === 0) return
-    const ids = [...used]
-    used = new Set()
-    await noteSessionsUsed(db, ids)
-  }
-  const timer = setInterval(() => void writeUsed().catch(onError), USED_MS)
-  timer.unref()
+  const used = createLastUsed((ids) => noteSessionsUsed(db, ids), onError)
 
   async function ask(
     name: string,
@@ -55,7 +45,7 @@ export function createSessionCache(options: {
     try {
       const session = await findSession(db, digest)
       if (session === undefined) forget()
-      else used.add(session.sessionId)
+      else used.note(session.sessionId)
       return session
     } catch (error) {
       forget()
@@ -80,9 +70,6 @@ export function createSessionCache(options: {
       return found
     },
     forget: () => sessions.clear(),
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer)
-      await writeUsed().catch(onError)
-    },
+    [Symbol.asyncDispose]: () => used[Symbol.asyncDispose](),
   }
 }
