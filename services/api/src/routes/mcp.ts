@@ -8,6 +8,7 @@ import type { Response } from 'express'
 import { admit, bearer, invalidKey } from '../access.ts'
 import { readJson } from '../body.ts'
 import { refuseForeignSite } from '../browser.ts'
+import { clientGone } from '../client-gone.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import type { Context } from '../context.ts'
 import { headersOf } from '../fetch-headers.ts'
@@ -65,7 +66,7 @@ export function handleMcp(ctx: Context, app: RequestListener): Handler {
       fetch: innerFetch(req.ip ?? ''),
     })
     const { onError } = ctx
-    const signal = signalOf(res)
+    const { signal } = clientGone(res)
     try {
       const message = { headers: headersOf(req), body, signal }
       send(res, await answerMessage(sdk, { client, onError }, message))
@@ -73,15 +74,6 @@ export function handleMcp(ctx: Context, app: RequestListener): Handler {
       if (!signal.aborted && !isGone(error, res)) throw error
     }
   }
-}
-
-/** Aborts when the client disconnects. */
-function signalOf(res: Response): AbortSignal {
-  const gone = new AbortController()
-  res.once('close', () => {
-    if (!res.writableEnded) gone.abort()
-  })
-  return gone.signal
 }
 
 function send(res: Response, { status, type, body }: HttpResponse): void {

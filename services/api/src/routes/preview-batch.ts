@@ -1,4 +1,5 @@
 import { previewBatch as preview } from '@plumbline/pipeline/preview'
+import { clientGone } from '../client-gone.ts'
 import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { showOfBatch } from './show-of-batch.ts'
@@ -12,9 +13,7 @@ const PATIENCE_MS = 10_000
  */
 export function previewBatch(ctx: Context): Handler {
   return showOfBatch(ctx, async (owner, id, res) => {
-    const gone = new AbortController()
-    res.once('close', () => gone.abort())
-    const signal = AbortSignal.any([gone.signal, ctx.stopping])
+    const signal = AbortSignal.any([clientGone(res).signal, ctx.stopping])
     return await preview(ctx.pipeline, owner, id, { patienceMs: PATIENCE_MS, signal })
   })
 }

@@ -1,6 +1,7 @@
 import { shareReads, watchBatch as changesOf, type BatchReader } from '@plumbline/pipeline/read'
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
+import { clientGone } from '../client-gone.ts'
 import type { Context } from '../context.ts'
 import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
@@ -27,10 +28,7 @@ export function watchBatch(ctx: Context, read: BatchReader): Handler {
     const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     await using stack = new AsyncDisposableStack()
     stack.use(streams.acquire(owner.accountId))
-    const gone = new AbortController()
-    // It may have left while the key was looked up.
-    if (res.closed) gone.abort()
-    res.once('close', () => gone.abort())
+    const gone = clientGone(res)
     const signal = AbortSignal.any([gone.signal, ctx.stopping])
     const changes = changesOf(look, owner, batchIdOf(req), { signal, everyMs })
     // The first state is read before the headers are sent, so that an unknown batch gets 404.
