@@ -72,6 +72,9 @@ export const ACCOUNT_STATES = ['active', 'suspended', 'closed'] as const
 /** State of an account. */
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
+/** Characters of the reason of a suspension at most, as its users are told. */
+export const SUSPENSION_REASON_CHARS = 500
+
 const priceUsd = z.number().min(0).nullable().meta({ description: 'Null where one has to ask.' })
 
 /** Response of `GET /v1/plans`: the offered plans and packs, and the contact for them. */

@@ -1,4 +1,4 @@
-import { OWN_LIMITS } from '@plumbline/contract/plans'
+import { OWN_LIMITS, SUSPENSION_REASON_CHARS } from '@plumbline/contract/plans'
 import type { Account } from '@plumbline/db/accounts'
 import { listAudit } from '@plumbline/db/audit-log'
 import type { Db } from '@plumbline/db/database'
@@ -147,7 +147,9 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
       status === 'suspended'
         ? html`<form method="post" action="${at}/resume"><button>Resume account</button></form>`
         : html`<form method="post" action="${at}/suspend">
-            <label>Reason, as its users are told <input name="reason" maxlength="500" /></label
+            <label
+              >Reason, as its users are told
+              <input name="reason" maxlength="${SUSPENSION_REASON_CHARS}" /></label
             ><button>Suspend account</button>
           </form>`
     }

@@ -1,4 +1,10 @@
-import { CREDITS_MAX, KEY_MODES, OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
+import {
+  CREDITS_MAX,
+  KEY_MODES,
+  OWN_LIMITS,
+  SUSPENSION_REASON_CHARS,
+  type OwnLimits,
+} from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { roleOf } from '@plumbline/db/people/members'
@@ -26,8 +32,6 @@ export interface AccountAct extends Act {
 
 /** Performs an act and returns a message about its result. */
 export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
-
-const REASON_MAX_CHARS = 500
 
 /** Acts on an account, by the last part of their path. */
 export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
@@ -78,8 +82,11 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
   },
   suspend: async (db, act, form) => {
     const reason = (form.get('reason') ?? '').trim()
-    if (reason.length > REASON_MAX_CHARS) {
-      throw new Problem('bad_request', `A reason has ${REASON_MAX_CHARS} characters at most.`)
+    if (reason.length > SUSPENSION_REASON_CHARS) {
+      throw new Problem(
+        'bad_request',
+        `A reason has ${SUSPENSION_REASON_CHARS} characters at most.`,
+      )
     }
     await suspendAccount(db, { ...act, reason: reason === '' ? null : reason })
     return 'The account is suspended: its calls are refused and its batches wait.'

@@ -1,3 +1,4 @@
+import { SUSPENSION_REASON_CHARS } from '@plumbline/contract/plans'
 import { closeAccount, resumeAccount, suspendAccount } from '@plumbline/metering/administer'
 import type { Command } from 'commander'
 import { requireAccount } from '../accounts.ts'
@@ -5,9 +6,6 @@ import { actorOf, asOption, type Acting } from '../actor.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
 import type { Shell } from '../shell.ts'
-
-/** Characters of a reason at most. */
-const REASON_MAX_CHARS = 500
 
 /** `account suspend`: refuses the calls of an account, and dispatches no task of its batches. */
 export function addAccountSuspend(parent: Command, shell: Shell): void {
@@ -19,8 +17,8 @@ export function addAccountSuspend(parent: Command, shell: Shell): void {
     .addOption(asOption())
     .action(async (id: string, options: Acting & { readonly reason?: string }) => {
       const reason = options.reason ?? null
-      if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX_CHARS)) {
-        throw new UsageError(`A reason has 1 to ${REASON_MAX_CHARS} characters.`)
+      if (reason !== null && (reason.trim() === '' || reason.length > SUSPENSION_REASON_CHARS)) {
+        throw new UsageError(`A reason has 1 to ${SUSPENSION_REASON_CHARS} characters.`)
       }
       await using db = await openServiceDatabase(shell.environment)
       await requireAccount(db, id)
