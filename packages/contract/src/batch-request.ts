@@ -32,7 +32,7 @@ export function unknownMapping(field: string, product: Product): string {
  * Text without control characters and unpaired surrogates, which databases and terminals cannot
  * handle.
  */
-const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
+export const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]*$/u
 
 const product = z
   .enum(PRODUCTS, `\`product\` must be one of ${PRODUCTS.join(', ')}.`)
@@ -41,7 +41,7 @@ const product = z
 export const BATCH_NAME = z
   .string('`name` must be text.')
   .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
-  .regex(PLAIN, '`name` must be plain text without control characters.')
+  .regex(PLAIN_TEXT, '`name` must be plain text without control characters.')
   .overwrite(withoutBidiControls)
 const countryWanted = '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.'
 const country = z
@@ -73,7 +73,7 @@ const mapping = z.partialRecord(
         .string(mappingWanted)
         .min(1, mappingWanted)
         .max(VALUE_MAX_CHARS, mappingWanted)
-        .regex(PLAIN, mappingWanted),
+        .regex(PLAIN_TEXT, mappingWanted),
       z.int(mappingWanted).min(0, mappingWanted).max(9_999, mappingWanted),
     ],
     mappingWanted,
@@ -90,7 +90,7 @@ export const sheet = z
         .string(sheetWanted)
         .min(1, sheetWanted)
         .max(NAME_MAX_CHARS, sheetWanted)
-        .regex(PLAIN, sheetWanted),
+        .regex(PLAIN_TEXT, sheetWanted),
       z.int(sheetWanted).min(1, sheetWanted).max(9_999, sheetWanted),
     ],
     sheetWanted,
@@ -102,7 +102,7 @@ export const entry = z
   .string(entryWanted)
   .min(1, entryWanted)
   .max(1_000, entryWanted)
-  .regex(PLAIN, entryWanted)
+  .regex(PLAIN_TEXT, entryWanted)
   .meta({ description: 'File to read of a ZIP file that holds several.' })
 const encodingWanted = `\`encoding\` must be one of ${ENCODINGS.join(', ')}.`
 /** The encoding of a text file, by any of its usual names. */

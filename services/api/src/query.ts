@@ -1,3 +1,4 @@
+import { PLAIN_TEXT } from '@plumbline/contract/batch-request'
 import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import type { Request } from 'express'
@@ -18,9 +19,6 @@ export interface Query {
   /** Text to search for, without control characters. */
   phrase(name: string, maxChars: number): string | undefined
 }
-
-/** Text without control characters and unpaired surrogates. */
-const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
 /**
  * Refuses a query on a path that takes none, since it would be ignored.
@@ -83,7 +81,10 @@ export function readQuery(req: Request, known: readonly string[]): Query {
     },
     phrase: (name, maxChars) => {
       const value = values.get(name)
-      if (value === undefined || (value !== '' && value.length <= maxChars && PLAIN.test(value))) {
+      if (
+        value === undefined ||
+        (value !== '' && value.length <= maxChars && PLAIN_TEXT.test(value))
+      ) {
         return value
       }
       throw new Problem('bad_request', `\`${name}\` must be text of 1 to ${maxChars} characters.`)
