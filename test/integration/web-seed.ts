@@ -14,6 +14,15 @@ export const PASSWORD = 'a long sentence with a plumb line'
 const POLL_MS = 100
 const PATIENCE_MS = 120_000
 
+/** A file to upload; of addresses unless it has another product. */
+interface TestFile {
+  /** Title of the batch. */
+  readonly name?: string
+  readonly fileName: string
+  readonly text: string
+  readonly product?: string
+}
+
 /** A user who is signed in in a window. */
 export interface TestUser {
   readonly userId: string
@@ -21,12 +30,11 @@ export interface TestUser {
   /** Sends a request as the app does. */
   send(method: string, path: string, body?: unknown): Promise<unknown>
   /** Uploads a file; returns the id of its batch. */
-  upload(batch: {
-    name?: string
-    fileName: string
-    text: string
-    product?: string
-  }): Promise<string>
+  upload(file: TestFile): Promise<string>
+  /** Uploads a file, and waits until its batch can be started. */
+  uploadReady(file: TestFile): Promise<string>
+  /** Uploads a file, starts its batch, and waits until that is completed. */
+  uploadCompleted(file: TestFile): Promise<string>
   /** Waits until a batch is in a state. */
   until(id: string, status: string): Promise<void>
 }
@@ -51,10 +59,21 @@ export async function signUp(
   await send('POST', '/app/api/sign-up', { name, email, password: PASSWORD })
   const { user, account } = sessionView.parse(await send('GET', '/app/api/session'))
   if (user === null || account === null) throw new Error('signed up without an account')
-  return {
+  const self: TestUser = {
     userId: user.id,
     accountId: account.id,
     send,
+    uploadReady: async (file) => {
+      const id = await self.upload(file)
+      await self.until(id, 'ready')
+      return id
+    },
+    uploadCompleted: async (file) => {
+      const id = await self.uploadReady(file)
+      await send('POST', `/v1/batches/${id}/start`)
+      await self.until(id, 'completed')
+      return id
+    },
     upload: async ({ name: batchName, fileName, text, product = 'email' }) => {
       const answer = await requests.post(`${service.url}/v1/batches`, {
         headers,
@@ -80,6 +99,7 @@ export async function signUp(
       }
     },
   }
+  return self
 }
 
 /**
@@ -93,11 +113,8 @@ export async function fillAccount(user: TestUser): Promise<FilledAccount> {
   )
   await user.send('POST', '/v1/email', { email: 'a@example.com' })
   const text = `Name,Email\n${Array.from({ length: 60 }, (_, at) => `P ${at},p${at}@example.com`).join('\n')}\n`
-  const done = await user.upload({ fileName: 'done.csv', text })
+  const done = await user.uploadCompleted({ fileName: 'done.csv', text })
   const ready = await user.upload({ fileName: 'قائمة العملاء.csv', text })
-  await user.until(done, 'ready')
-  await user.send('POST', `/v1/batches/${done}/start`)
-  await user.until(done, 'completed')
   await user.until(ready, 'ready')
   await user.send('POST', '/app/api/keys', { mode: 'live' })
   const wish = { url: 'https://example.com/hook', events: ['key.replaced'] }
@@ -116,7 +133,7 @@ export interface FilledAccount {
 /** Adds a batch that does not end, since no worker checks phones, and one whose file cannot be read. */
 export async function addUnended(user: TestUser): Promise<readonly PageOf[]> {
   const rows = Array.from({ length: 40 }, (_, at) => `r${at}@example.com,+4930${1_000_000 + at}`)
-  const running = await user.upload({
+  const running = await user.uploadReady({
     fileName: 'running.csv',
     product: 'contact-intel',
     text: `Email,Phone\n${rows.join('\n')}\n`,
@@ -125,7 +142,6 @@ export async function addUnended(user: TestUser): Promise<readonly PageOf[]> {
     fileName: 'failed.csv',
     text: 'Email\na\0b@example.com\n',
   })
-  await user.until(running, 'ready')
   await user.send('POST', `/v1/batches/${running}/start`)
   await user.until(running, 'running')
   await user.until(failed, 'failed')

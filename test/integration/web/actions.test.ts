@@ -1,11 +1,11 @@
-import { invitationResponse } from '@plumbline/contract/app/members'
 import { backends } from '@plumbline/testkit/backends'
 import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
 import jsQr from 'jsqr'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
-import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { invite, openWebApp, press, type WebApp } from '../web-app.ts'
 import {
   fillAccount,
   pagesOf,
@@ -14,7 +14,7 @@ import {
   type FilledAccount,
   type TestUser,
 } from '../web-seed.ts'
-import { startWebService, type WebService } from '../web-service.ts'
+import type { WebService } from '../web-service.ts'
 
 // Further actions of a user: webhooks, batches made from batches, a second factor.
 
@@ -27,7 +27,7 @@ const HOSTILE = '<img src=x onerror=window.pwned=1> \u202Egnp قاعدة'
 const REFUSAL = { error: 'Bad Request', message: 'This is refused for a test.' }
 
 describe.skipIf(!canRunChromium())('in the app', () => {
-  let stack: AsyncDisposableStack
+  let app: WebApp
   let started: WebService
   let window: TestWindow
   let page: Page
@@ -35,16 +35,13 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
-    stack = new AsyncDisposableStack()
-    receiver = stack.use(await startReceiver())
-    started = stack.use(await startWebService({ backend, env: { EGRESS_ALLOW: '127.0.0.0/8' } }))
-    window = stack.use(await openWindow(started.service.url))
-    page = window.page
-    user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+    receiver = await startReceiver()
+    app = await openWebApp({ backend, env: { EGRESS_ALLOW: '127.0.0.0/8' } })
+    ;({ started, window, page, user } = app)
   })
   afterAll(async () => {
-    await stack.disposeAsync()
-    await closeBrowser()
+    await app[Symbol.asyncDispose]()
+    await receiver[Symbol.asyncDispose]()
   })
 
   test('an endpoint is added, tested, viewed, replayed, rotated and removed', async () => {
@@ -118,10 +115,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('rows of a batch are checked again at a price shown first, and the changes are shown', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `p${at}@example.com`)
-    const done = await user.upload({ fileName: 'done.csv', text: `Email\n${rows.join('\n')}\n` })
-    await user.until(done, 'ready')
-    await user.send('POST', `/v1/batches/${done}/start`)
-    await user.until(done, 'completed')
+    const done = await user.uploadCompleted({
+      fileName: 'done.csv',
+      text: `Email\n${rows.join('\n')}\n`,
+    })
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'done.csv')
     await page.getByText('Check some rows again').click()
@@ -151,8 +148,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('verdicts of another service are kept if the user chooses so, and differing ones are shown', async () => {
     const rows = Array.from({ length: 53 }, (_, at) => `k${at}@example.com,valid,${HOSTILE}`)
     const text = `Email,ZB Status,Id\n${rows.join('\n')}\nq@example.com,catch-all,\n`
-    const judged = await user.upload({ fileName: 'judged.csv', text })
-    await user.until(judged, 'ready')
+    const judged = await user.uploadReady({ fileName: 'judged.csv', text })
     await page.goto(`/app/batches/new?id=${judged}`)
     await settle(page, 'New batch')
     const kept = page.getByLabel('Verdicts of another service', { exact: true })
@@ -196,8 +192,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('numbers without country code are reported; choosing a country makes them valid', async () => {
     const text = 'Name,Phone\nA,030 1234567\nB,+44 20 7946 0958\n'
-    const called = await user.upload({ fileName: 'called.csv', product: 'phone', text })
-    await user.until(called, 'ready')
+    const called = await user.uploadReady({ fileName: 'called.csv', product: 'phone', text })
     await page.goto(`/app/batches/new?id=${called}`)
     await settle(page, 'New batch')
     await page.getByText('Why rows are refused').click()
@@ -214,14 +209,11 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   })
 
   test('a batch with scores is scored again, free of charge', async () => {
-    const done = await user.upload({
+    const done = await user.uploadCompleted({
       fileName: 'scored.csv',
       product: 'fraud-signals',
       text: 'Email,IP\na@example.com,203.0.113.9\n',
     })
-    await user.until(done, 'ready')
-    await user.send('POST', `/v1/batches/${done}/start`)
-    await user.until(done, 'completed')
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'scored.csv')
     await page.getByText('Score it again').click()
@@ -241,10 +233,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('values are erased after they are shown and confirmed, and all stored data is one file', async () => {
     const list = 'Email\ngone@example.com\nkept@example.com\n'
-    const batch = await user.upload({ fileName: 'people.csv', text: list })
-    await user.until(batch, 'ready')
-    await user.send('POST', `/v1/batches/${batch}/start`)
-    await user.until(batch, 'completed')
+    const batch = await user.uploadCompleted({ fileName: 'people.csv', text: list })
     await page.goto('/app/settings')
     await settle(page, 'Settings')
     await page.getByRole('link', { name: 'Erase values', exact: true }).click()
@@ -288,13 +277,11 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   })
 
   test('a viewer sees no action that they may not do, and is refused it', async () => {
-    const wish = { email: 'vera@people.test', role: 'viewer' }
-    const sent = await user.send('POST', '/app/api/invitations', wish)
-    const { link } = invitationResponse.parse(sent)
+    const link = await invite(user, 'vera@people.test', 'viewer')
     const filled = await fillAccount(user)
     await using other = await openWindow(started.service.url)
     const { page: seen } = other
-    await seen.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')
+    await seen.goto(link.pathname + link.hash)
     await seen.getByLabel('Name', { exact: true }).fill('Vera')
     await seen.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await press(seen, 'Create account')
@@ -336,10 +323,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
       email: 'grace@people.test',
       name: 'Grace',
     })
-    const wish = { email: 'grace@people.test', role: 'owner' }
-    const sent = await user.send('POST', '/app/api/invitations', wish)
-    const { link } = invitationResponse.parse(sent)
-    const token = new URL(link ?? '').hash.slice(1)
+    const token = (await invite(user, 'grace@people.test', 'owner')).hash.slice(1)
     const choose = (id: string) => grace.send('POST', '/app/api/switch', { account_id: id })
     await grace.send('POST', '/app/api/invitations/accept', { token })
     await choose(grace.accountId)
@@ -374,10 +358,6 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(window.faults.filter((fault) => !refused.test(fault))).toEqual([])
   })
 })
-
-async function press(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name, exact: true }).click()
-}
 
 function startButton(page: Page): ReturnType<Page['getByRole']> {
   return page.getByRole('button', { name: 'Start', exact: true })

@@ -82,8 +82,7 @@ test.skipIf(!canRunChromium())(
     const done = await user.upload({ name, fileName: 'cells.csv', text })
     for (const [at, piece] of NAMES.entries()) {
       const fileName = `${NAMES.at(-1 - at) ?? ''}.csv`
-      const id = await user.upload({ name: piece, fileName, text: 'Email\na@example.com\n' })
-      await user.until(id, 'ready')
+      await user.uploadReady({ name: piece, fileName, text: 'Email\na@example.com\n' })
     }
     await user.until(done, 'ready')
 
@@ -147,10 +146,7 @@ test.skipIf(!canRunChromium())(
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await expectText(page, MARKUP)
     const text = `Domain\n${HOSTILE_DOMAIN}\n`
-    const done = await user.upload({ fileName: 'names.csv', product: 'domain', text })
-    await user.until(done, 'ready')
-    await user.send('POST', `/v1/batches/${done}/start`)
-    await user.until(done, 'completed')
+    const done = await user.uploadCompleted({ fileName: 'names.csv', product: 'domain', text })
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'names.csv')
     await expectText(page, MARKUP)

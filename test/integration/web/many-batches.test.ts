@@ -2,10 +2,11 @@ import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle, untilRepainted, widthFaults } from '../axe.ts'
-import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import { addManyBatches, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../many-batches.ts'
-import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
-import { startWebService, type WebService } from '../web-service.ts'
+import { openWebApp, type WebApp } from '../web-app.ts'
+import { fillAccount, type FilledAccount } from '../web-seed.ts'
+import type { WebService } from '../web-service.ts'
 
 // Pages of an account with 10,000 batches, and pages on a slow network.
 
@@ -15,27 +16,20 @@ const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 const FILL_MS = 300_000
 
 describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
-  let stack: AsyncDisposableStack
+  let app: WebApp
   let started: WebService
   let window: TestWindow
   let page: Page
   let filled: FilledAccount
 
   beforeAll(async () => {
-    stack = new AsyncDisposableStack()
-    started = stack.use(await startWebService({ backend }))
-    window = stack.use(await openWindow(started.service.url))
-    page = window.page
-    const user = await signUp(started.service, window.context.request, {
-      email: 'ada@people.test',
-    })
+    app = await openWebApp({ backend })
+    ;({ started, window, page } = app)
+    const { user } = app
     filled = await fillAccount(user)
     await addManyBatches(started.service.db, filled.done, user.accountId)
   }, FILL_MS)
-  afterAll(async () => {
-    await stack.disposeAsync()
-    await closeBrowser()
-  })
+  afterAll(async () => await app[Symbol.asyncDispose]())
 
   test('lists 10,000 batches page by page, and finds one of them by its name', async () => {
     await page.goto('/app/batches')

@@ -1,17 +1,16 @@
-import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
-import { accountSettings, invitationResponse, memberList } from '@plumbline/contract/app/members'
+import { accountSettings, memberList } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { batchView } from '@plumbline/contract/batch-view'
 import { rowOf, xlsxOf, zipOf } from '@plumbline/intake/workbook-fixture'
 import { backends } from '@plumbline/testkit/backends'
-import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settle, untilRepainted } from '../axe.ts'
-import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { addSecondFactor, holdBack, invite, openWebApp, press, type WebApp } from '../web-app.ts'
 import { PASSWORD, signUp, type TestUser } from '../web-seed.ts'
-import { startWebService, type WebService } from '../web-service.ts'
+import type { WebService } from '../web-service.ts'
 
 // What happens meanwhile: in another window, by another member, on a slow network, or a refusal.
 
@@ -20,42 +19,32 @@ const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 const REFUSED = 'This is refused for a test.'
 
 describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
-  let stack: AsyncDisposableStack
+  let app: WebApp
   let started: WebService
   let window: TestWindow
   let page: Page
   let user: TestUser
 
   beforeAll(async () => {
-    stack = new AsyncDisposableStack()
     // No worker checks phones, so that a sample with phones runs for a minute.
-    started = stack.use(
-      await startWebService({
-        backend,
-        kinds: ['email', 'ip', 'domain', 'batch'],
-        env: {
-          UNFINISHED_BATCHES_LIMIT: '100',
-          SIGN_UPS_PER_NETWORK: '100',
-          SIGN_UPS_PER_MAIL_DOMAIN: '100',
-        },
-      }),
-    )
-    window = stack.use(await openWindow(started.service.url))
-    page = window.page
-    user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+    app = await openWebApp({
+      backend,
+      kinds: ['email', 'ip', 'domain', 'batch'],
+      env: {
+        UNFINISHED_BATCHES_LIMIT: '100',
+        SIGN_UPS_PER_NETWORK: '100',
+        SIGN_UPS_PER_MAIL_DOMAIN: '100',
+      },
+    })
+    ;({ started, window, page, user } = app)
   })
-  afterAll(async () => {
-    await stack.disposeAsync()
-    await closeBrowser()
-  })
+  afterAll(async () => await app[Symbol.asyncDispose]())
 
   /** A user with an account of their own, who is shown that of the first user as a member. */
   async function join(other: TestWindow, name: string): Promise<TestUser> {
     const email = `${name.toLowerCase()}@people.test`
     const joined = await signUp(started.service, other.context.request, { email, name })
-    const sent = await user.send('POST', '/app/api/invitations', { email, role: 'member' })
-    const { link } = invitationResponse.parse(sent)
-    const token = new URL(link ?? '').hash.slice(1)
+    const token = (await invite(user, email, 'member')).hash.slice(1)
     await joined.send('POST', '/app/api/invitations/accept', { token })
     return joined
   }
@@ -149,12 +138,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('an invitation opened by another user can be accepted after signing out there', async () => {
-    const wish = { email: 'rosa@people.test', role: 'viewer' }
-    const { link } = invitationResponse.parse(await user.send('POST', '/app/api/invitations', wish))
+    const link = await invite(user, 'rosa@people.test', 'viewer')
     await using other = await openWindow(started.service.url)
     const { page: shown } = other
     await signUp(started.service, other.context.request, { email: 'joan@people.test' })
-    await shown.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')
+    await shown.goto(link.pathname + link.hash)
     await shown.getByText('You are signed in as joan@people.test.').waitFor()
     await press(shown, 'Join the account')
     await shown.getByText('The invitation is for another address').waitFor()
@@ -168,19 +156,14 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('two columns that are chosen on a slow network are both taken', async () => {
-    const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
-    await user.until(id, 'ready')
+    const id = await user.uploadReady({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
-    const answered = Promise.withResolvers<void>()
-    await page.route(`**/v1/batches/${id}`, async (route) => {
-      if (route.request().method() === 'PATCH') await answered.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, `**/v1/batches/${id}`, 'PATCH')
     await page.getByLabel('What “B” is taken for').selectOption('email')
     await page.getByLabel('What “C” is taken for').selectOption('ref')
     expect(await page.getByLabel('What “B” is taken for').inputValue()).toBe('email')
-    answered.resolve()
+    release()
     const fields = async (): Promise<unknown> => {
       const shown = batchPreview.parse(await user.send('GET', `/v1/batches/${id}/preview`))
       return shown.columns.map(({ field }) => field)
@@ -249,8 +232,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('a preview of a file that is not read yet is asked for again', async () => {
-    const id = await user.upload({ fileName: 'late.csv', text: 'Email\na@example.com\n' })
-    await user.until(id, 'ready')
+    const id = await user.uploadReady({ fileName: 'late.csv', text: 'Email\na@example.com\n' })
     let count = 0
     await page.route('**/preview', async (route) => {
       count += 1
@@ -268,11 +250,10 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('a refused start says so where it was pressed, however many columns there are', async () => {
     const names = Array.from({ length: 40 }, (_, at) => `Column ${at}`)
-    const id = await user.upload({
+    const id = await user.uploadReady({
       fileName: 'wide.csv',
       text: `Email,${names.join(',')}\na@example.com${',x'.repeat(40)}\n`,
     })
-    await user.until(id, 'ready')
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
     await page.route('**/start', (route) =>
@@ -288,11 +269,10 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('a refused change of the last of many columns says so within the window', async () => {
     const names = Array.from({ length: 40 }, (_, at) => `Column ${at}`)
-    const id = await user.upload({
+    const id = await user.uploadReady({
       fileName: 'changed.csv',
       text: `Email,${names.join(',')}\na@example.com${',x'.repeat(40)}\n`,
     })
-    await user.until(id, 'ready')
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
     await page.route(`**/v1/batches/${id}`, async (route) => {
@@ -309,12 +289,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('a batch that was started in another window, or resumed there, is shown as it is', async () => {
     const rows = Array.from({ length: 3 }, (_, at) => `+4930${1_000_000 + at}`)
-    const id = await user.upload({
+    const id = await user.uploadReady({
       fileName: 'elsewhere.csv',
       product: 'phone',
       text: `Phone\n${rows.join('\n')}\n`,
     })
-    await user.until(id, 'ready')
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
     await expect
@@ -346,12 +325,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('a batch whose progress is cut off is shown as unreachable until it is followed again', async () => {
-    const id = await user.upload({
+    const id = await user.uploadReady({
       fileName: 'cut-off.csv',
       product: 'phone',
       text: 'Phone\n+4930123456\n',
     })
-    await user.until(id, 'ready')
     await user.send('POST', `/v1/batches/${id}/start`)
     await page.route('**/events', async (route) => {
       await page.route(`**/v1/batches/${id}*`, (read) => read.abort('connectionrefused'))
@@ -369,7 +347,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('the list of batches is searched and filtered as before after going back to it', async () => {
     for (const fileName of ['found me.csv', 'another.csv']) {
-      await user.until(await user.upload({ fileName, text: 'Email\na@example.com\n' }), 'ready')
+      await user.uploadReady({ fileName, text: 'Email\na@example.com\n' })
     }
     await page.goto('/app/batches')
     await settle(page, 'Batches')
@@ -392,16 +370,17 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('a batch that runs is shown as running, however many newer ones there are', async () => {
-    const running = await user.upload({
+    const running = await user.uploadReady({
       fileName: 'long.csv',
       product: 'phone',
       text: 'Phone\n+4930123456\n',
     })
-    await user.until(running, 'ready')
     await user.send('POST', `/v1/batches/${running}/start`)
     for (let newer = 0; newer < 10; newer += 1) {
-      const id = await user.upload({ fileName: `${newer}.csv`, text: 'Email\na@example.com\n' })
-      await user.until(id, 'ready')
+      const id = await user.uploadReady({
+        fileName: `${newer}.csv`,
+        text: 'Email\na@example.com\n',
+      })
       await user.send('POST', `/v1/batches/${id}/cancel`)
     }
     await page.goto('/app')
@@ -483,8 +462,10 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('the cost of a batch is that after its sample', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `s${at}@example.com`)
-    const id = await user.upload({ fileName: 'sampled.csv', text: `Email\n${rows.join('\n')}\n` })
-    await user.until(id, 'ready')
+    const id = await user.uploadReady({
+      fileName: 'sampled.csv',
+      text: `Email\n${rows.join('\n')}\n`,
+    })
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
     await expect.poll(() => page.locator('.figure').textContent()).toBe('60')
@@ -501,16 +482,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('a batch cannot be started while the cost of an earlier reading is shown', async () => {
     const text = 'Email,Phone\na@example.com,+4930123456\n'
-    const id = await user.upload({ fileName: 'dearer.csv', text })
-    await user.until(id, 'ready')
+    const id = await user.uploadReady({ fileName: 'dearer.csv', text })
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
     await expect.poll(() => page.locator('.figure').textContent()).toBe('1')
-    const isCounted = Promise.withResolvers<void>()
-    await page.route('**/preview', async (route) => {
-      await isCounted.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, '**/preview')
     const isReadAnew = page.waitForResponse(
       async (answer) =>
         answer.url().endsWith(id) &&
@@ -521,7 +497,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.evaluate(NOTE_OFFERS)
     await isReadAnew
     await untilRepainted(page)
-    isCounted.resolve()
+    release()
     await expect.poll(() => page.locator('.figure').textContent()).toBe('3')
     await page.getByRole('button', { name: 'Start', exact: true, disabled: false }).waitFor()
     expect(new Set(await page.evaluate<string[]>('offers'))).toEqual(new Set(['3']))
@@ -529,12 +505,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('a sample that was begun in another window is shown, not refused', async () => {
-    const id = await user.upload({
+    const id = await user.uploadReady({
       fileName: 'phones.csv',
       product: 'phone',
       text: 'Phone\n+4930123456\n+4930123457\n',
     })
-    await user.until(id, 'ready')
     await user.send('POST', `/v1/batches/${id}/sample`)
     await page.goto(`/app/batches/new?id=${id}`)
     await settle(page, 'New batch')
@@ -640,22 +615,18 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
   test('later rows are asked for once, however often it is pressed', async () => {
     const rows = Array.from({ length: 80 }, (_, at) => `r${at}@example.com`)
-    const id = await user.upload({ fileName: 'paged.csv', text: `Email\n${rows.join('\n')}\n` })
-    await user.until(id, 'ready')
-    await user.send('POST', `/v1/batches/${id}/start`)
-    await user.until(id, 'completed')
+    const id = await user.uploadCompleted({
+      fileName: 'paged.csv',
+      text: `Email\n${rows.join('\n')}\n`,
+    })
     await page.goto(`/app/batches/${id}`)
     await settle(page, 'paged.csv')
     const shown = page.getByRole('region', { name: 'Rows of the result' })
     await expect.poll(() => shown.locator('tbody tr').count()).toBe(25)
-    const isAsked = Promise.withResolvers<void>()
-    await page.route('**/results?*after=25*', async (route) => {
-      await isAsked.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, '**/results?*after=25*')
     await press(page, 'Later rows')
     await page.getByRole('button', { name: 'Later rows' }).click({ force: true })
-    isAsked.resolve()
+    release()
     await shown.getByText('r25@example.com').waitFor()
     const head = '[aria-label="Rows of the result"] thead'
     await expect.poll(() => isInView(page, head)).toBe(true)
@@ -665,20 +636,13 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   })
 
   test('rows of one kind are not shown below another while that is read', async () => {
-    const id = await user.upload({ fileName: 'kinds.csv', text: 'Email\nk@example.com\n' })
-    await user.until(id, 'ready')
-    await user.send('POST', `/v1/batches/${id}/start`)
-    await user.until(id, 'completed')
+    const id = await user.uploadCompleted({ fileName: 'kinds.csv', text: 'Email\nk@example.com\n' })
     await page.goto(`/app/batches/${id}`)
     await page.getByText('k@example.com').waitFor()
-    const isAsked = Promise.withResolvers<void>()
-    await page.route('**/results?*only=refused*', async (route) => {
-      await isAsked.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, '**/results?*only=refused*')
     await page.getByLabel('Show', { exact: true }).selectOption('refused')
     await expect.poll(() => page.getByText('k@example.com').count()).toBe(0)
-    isAsked.resolve()
+    release()
     await page.getByText('No such row').waitFor()
   })
 
@@ -713,16 +677,12 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   test('the answer of a lookup is not shown below another product', async () => {
     await page.goto('/app/try')
     await settle(page, 'Try it')
-    const isAsked = Promise.withResolvers<void>()
     const isAnswered = page.waitForResponse('**/v1/email')
-    await page.route('**/v1/email', async (route) => {
-      await isAsked.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, '**/v1/email')
     await page.getByLabel('Email', { exact: true }).fill('a@example.com')
     await press(page, 'Look up')
     await page.getByLabel('Product', { exact: true }).selectOption('ip')
-    isAsked.resolve()
+    release()
     await isAnswered
     await expect
       .poll(() => page.getByRole('button', { name: 'Look up' }).getAttribute('aria-busy'))
@@ -736,13 +696,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     const lise = await signUp(started.service, other.context.request, {
       email: 'anita@people.test',
     })
-    const { secret } = secondFactorStart.parse(
-      await lise.send('POST', '/app/api/second-factor/begin', { password: PASSWORD }),
-    )
-    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
-    const {
-      recovery_codes: [recovery = ''],
-    } = recoveryCodes.parse(await lise.send('POST', '/app/api/second-factor/confirm', { code }))
+    const recovery = await addSecondFactor(lise)
     await started.service.db.kysely
       .updateTable('sessions')
       .set({ proven_at: new Date(0) })
@@ -830,10 +784,6 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await other.page.locator('h1').textContent()).toBe('Sign in')
   })
 })
-
-async function press(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name, exact: true }).click()
-}
 
 /** Script for the page: notes the costs that it shows while `Start` can be pressed. */
 const NOTE_OFFERS = `

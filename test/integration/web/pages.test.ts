@@ -1,11 +1,10 @@
-import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
 import { setOperator } from '@plumbline/db/people/users'
 import { backends } from '@plumbline/testkit/backends'
-import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
-import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { addSecondFactor, holdBack, openWebApp, type WebApp } from '../web-app.ts'
 import {
   addUnended,
   fillAccount,
@@ -18,37 +17,30 @@ import {
   type PageOf,
   type TestUser,
 } from '../web-seed.ts'
-import { startWebService, type WebService } from '../web-service.ts'
+import type { WebService } from '../web-service.ts'
 
 // Every page of the app in a real browser. The backend of the queue does not matter here.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
 describe.skipIf(!canRunChromium())('the app', () => {
-  let stack: AsyncDisposableStack
+  let app: WebApp
   let started: WebService
   let window: TestWindow
   let user: TestUser
   let filled: FilledAccount
 
   beforeAll(async () => {
-    stack = new AsyncDisposableStack()
     // No worker checks phones, so that a batch with phones runs until the end of the tests.
-    started = stack.use(
-      await startWebService({
-        backend,
-        kinds: ['email', 'ip', 'domain', 'batch'],
-        env: { UPLOAD_LIMIT_ROWS: '400000' },
-      }),
-    )
-    window = stack.use(await openWindow(started.service.url))
-    user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+    app = await openWebApp({
+      backend,
+      kinds: ['email', 'ip', 'domain', 'batch'],
+      env: { UPLOAD_LIMIT_ROWS: '400000' },
+    })
+    ;({ started, window, user } = app)
     filled = await fillAccount(user)
   })
-  afterAll(async () => {
-    await stack.disposeAsync()
-    await closeBrowser()
-  })
+  afterAll(async () => await app[Symbol.asyncDispose]())
 
   test('has no violation found by axe on any page, in two themes and widths, and logs nothing', async () => {
     await using stranger = await openWindow(started.service.url)
@@ -144,10 +136,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     const eve = await signUp(started.service, other.context.request, { email: 'long@people.test' })
     const address = 'a.rather.long.name.of.a.person@a-rather-long-domain.example'
     const name = 'Subscribers of the newsletter about plumb lines, spring.csv'
-    const id = await eve.upload({ fileName: name, text: `Email\n${address}\n` })
-    await eve.until(id, 'ready')
-    await eve.send('POST', `/v1/batches/${id}/start`)
-    await eve.until(id, 'completed')
+    const id = await eve.uploadCompleted({ fileName: name, text: `Email\n${address}\n` })
     for (const [path, heading, text] of [
       ['/app/batches', 'Batches', name],
       [`/app/batches/${id}`, name, address],
@@ -320,13 +309,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await using other = await openWindow(started.service.url)
     const { page, context } = other
     const grace = await signUp(started.service, context.request, { email: 'grace@people.test' })
-    const { secret } = secondFactorStart.parse(
-      await grace.send('POST', '/app/api/second-factor/begin', { password: PASSWORD }),
-    )
-    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
-    const {
-      recovery_codes: [recovery = ''],
-    } = recoveryCodes.parse(await grace.send('POST', '/app/api/second-factor/confirm', { code }))
+    const recovery = await addSecondFactor(grace)
     await grace.send('POST', '/app/api/sign-out')
     await page.goto('/app/sign-in')
     await signIn(other, 'grace@people.test')
@@ -372,14 +355,10 @@ describe.skipIf(!canRunChromium())('the app', () => {
     const { page } = slow
     // Work after a drawn frame is delayed, as on a loaded machine.
     await page.addInitScript(LATE_FRAMES)
-    const isDrawn = Promise.withResolvers<void>()
-    await page.route('**/assets/usage-*.js', async (route) => {
-      await isDrawn.promise
-      await route.continue()
-    })
+    const release = await holdBack(page, '**/assets/usage-*.js')
     await page.goto('/app/usage')
     await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' })
-    isDrawn.resolve()
+    release()
     await settle(page, 'Usage')
     expect(slow.faults).toEqual([])
   })
