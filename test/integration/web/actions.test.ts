@@ -62,6 +62,8 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.locator('.badge', { hasText: 'Arrived' }).waitFor()
     await page.getByRole('button', { name: /^Look at “A test”/ }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.locator('h2:focus').waitFor()
+    expect(await dialog.evaluate(({ scrollTop }) => scrollTop)).toBe(0)
     await expect.poll(() => dialog.textContent()).toContain('<img src=x onerror=window.pwned=1>')
     expect(await dialog.textContent()).toContain('"webhook.test"')
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { focusHeading } from '../kept-focus.ts'
 
 /** A modal dialog, which keeps the focus until it is closed and then returns it. */
 export function Dialog({
@@ -19,6 +20,8 @@ export function Dialog({
   useEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
+    // What is read begins at its heading; of a question the first answer has the focus.
+    if (wide) focusHeading(dialog)
     // Only closing gives the focus back; taking it off the page does not.
     return () => dialog?.close()
   }, [])
