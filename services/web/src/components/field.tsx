@@ -72,6 +72,7 @@ export function Field({
       aria-describedby={hint === undefined ? undefined : `${id}-below`}
       list={list === undefined ? undefined : `${id}-list`}
       spellcheck={false}
+      dir="auto"
       onInput={(event) => onInput(event.currentTarget.value)}
     />
   )
