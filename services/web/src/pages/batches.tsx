@@ -92,42 +92,31 @@ function NoneYet(): JSX.Element {
 function useAsked() {
   const { query, route } = useLocation()
   const { search = '', state = '' } = query
-  const [typed, setTyped] = useState(search)
-  const settled = useSettled(typed.trim())
-  // The search that this page has put into the address.
-  const put = useRef(search)
-  const ask = (asked: { readonly search: string; readonly state: string }): void => {
-    put.current = asked.search
-    const filled = Object.entries(asked).filter(([, value]) => value !== '')
+  // Belongs to a search in the address: a link, or the history, has another.
+  const [draft, setDraft] = useState({ typed: search, search })
+  const timer = useRef<ReturnType<typeof setTimeout>>()
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const ask = (typed: string, asked: string): void => {
+    clearTimeout(timer.current)
+    const filled = Object.entries({ search: typed.trim(), state: asked }).filter(
+      ([, value]) => value !== '',
+    )
     const text = filled.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+    setDraft({ typed, search: typed.trim() })
     route(text === '' ? '/app/batches' : `/app/batches?${text}`, true)
   }
-  useEffect(() => {
-    if (settled !== put.current) ask({ search: settled, state })
-  }, [settled])
-  useEffect(() => {
-    // A link, or the history, has another.
-    if (search === put.current) return
-    put.current = search
-    setTyped(search)
-  }, [search])
+  const typed = draft.search === search ? draft.typed : search
   return {
     search,
     state,
     typed,
-    setTyped,
-    setState: (next: string) => ask({ search, state: next }),
+    setTyped: (text: string) => {
+      setDraft({ typed: text, search })
+      clearTimeout(timer.current)
+      timer.current = setTimeout(() => ask(text, state), TYPED_MS)
+    },
+    setState: (next: string) => ask(typed, next),
   }
-}
-
-/** The value once it has been unchanged for a moment. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPED_MS)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
 }
 
 /** Reads a page of batches; the next one if a search has found none on it, a few times. */
