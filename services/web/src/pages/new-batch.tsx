@@ -1,5 +1,5 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
-import type { Product } from '@plumbline/contract/products'
+import { checksOf, priceCredits, type Product } from '@plumbline/contract/products'
 import { useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
@@ -13,6 +13,7 @@ import { LinkButton } from '../components/button.tsx'
 import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
 import { ProductField } from '../components/product-field.tsx'
 import { Foreign, visibleText } from '../components/text.tsx'
+import * as format from '../format.ts'
 import { useMay } from '../session.tsx'
 import { useChanges } from './new-batch/changes.ts'
 import { ChooseFile, type Chosen } from './new-batch/choose-file.tsx'
@@ -61,7 +62,7 @@ function Steps(): JSX.Element {
           value={shown}
           disabled={upload.isSending || (batch !== undefined && !isOpen(batch))}
           onChange={take}
-          hint={ABOUT[shown]}
+          hint={`${ABOUT[shown]} ${priceOf(shown)}`}
         />
         {changes.fault !== null && <ChangeFault fault={changes.fault} />}
         {upload.fault !== null && <Notice tone="bad">{upload.fault}</Notice>}
@@ -104,16 +105,24 @@ function ChangeFault({ fault }: { readonly fault: string }): JSX.Element {
   )
 }
 
-/** Description of each product: its results, and its input. */
+/** What each product finds out. */
 const ABOUT: Readonly<Record<Product, string>> = {
-  email: 'Whether each address takes mail. 1 credit a row.',
-  ip: 'Where each address is, and whether it hides. 1 credit a row.',
-  phone: 'Whether each number is connected, and its network. 2 credits a row.',
-  domain: 'Registration, mail set-up and safety of each name. 2 credits a row.',
+  email: 'Whether each address takes mail.',
+  ip: 'Where each address is, and whether it hides.',
+  phone: 'Whether each number is connected, and its network.',
+  domain: 'Registration, mail set-up and safety of each name.',
   deliverability:
-    'A deeper look at each address, catch-all and spam traps too. 1 credit a row, 3 with a phone.',
-  'contact-intel': 'All that is known of email, phone, IP and domain. 1 to 4 credits a row.',
-  'fraud-signals': 'A score of risk from email, phone, IP and domain. 1 to 5 credits a row.',
+    'A deeper look at each address, catch-all and spam traps too, and at a phone beside it.',
+  'contact-intel': 'All that is known of email, phone, IP and domain.',
+  'fraud-signals': 'A score of risk from email, phone, IP and domain.',
+}
+
+/** What a row costs: with the value that it must have, and with all that it may have. */
+function priceOf(product: Product): string {
+  const checks = checksOf(product)
+  const [least, most] = [priceCredits(product, checks.slice(0, 1)), priceCredits(product, checks)]
+  const range = least === most ? '' : `${format.number(least)} to `
+  return `${range}${format.counted(most, 'credit')} a row.`
 }
 
 /** Whether a batch can still be changed, and started. */
