@@ -23,7 +23,7 @@ import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
 import { useProgressiveRendering } from '../progressive-rendering.ts'
-import { useSession } from '../session.tsx'
+import { useMay, useSession } from '../session.tsx'
 import { Unverified } from './overview/unverified.tsx'
 
 /** Balance, usage, running and recent batches. */
@@ -156,6 +156,8 @@ function Use({
 }
 
 function NoBatches(): JSX.Element {
+  if (!useMay('member'))
+    return <Empty title="No batch yet">An owner or member can submit one.</Empty>
   return (
     <Empty title="No batch yet">
       Submit a file of emails, phones, IPs or domains, and see what is known about each row. You can

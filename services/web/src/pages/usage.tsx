@@ -14,7 +14,7 @@ import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, daysBetween, todayIn } from '../days.ts'
 import * as format from '../format.ts'
 import { saveText } from '../save-file.ts'
-import { useSession } from '../session.tsx'
+import { useMay, useSession } from '../session.tsx'
 
 const SPANS = [
   { value: '7', text: 'Last 7 days' },
@@ -26,6 +26,7 @@ const SPANS = [
 /** Usage of the account, by day, product and source. */
 export function Usage(): JSX.Element {
   const { account } = useSession()
+  const mayUse = useMay('member')
   const [span, setSpan] = useState('30')
   const to = todayIn(account?.time_zone ?? 'UTC')
   const asked = { from: dayAfter(to, 1 - Number(span)), to, by: 'day,product,source' }
@@ -52,8 +53,14 @@ export function Usage(): JSX.Element {
       {data !== undefined && data.data.length === 0 && (
         <Card>
           <Empty title="Nothing used in these days" heading="h2">
-            <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">submit a file</a>, or
-            call the API with a key.
+            {mayUse ? (
+              <>
+                <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">submit a file</a>
+                , or call the API with a key.
+              </>
+            ) : (
+              'What owners and members use is shown here.'
+            )}
           </Empty>
         </Card>
       )}
