@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { queriesOf, type Db } from '../database.ts'
+import { inTransaction, type Db } from '../database.ts'
 import type { StageFence } from './stages.ts'
 
 /** Chunks of a batch that another batch copies. */
@@ -23,7 +23,7 @@ export async function copyChunks(
   { of, nos, verdicts }: CopiedChunks,
 ): Promise<boolean> {
   const counted = nos.map((no, at) => ({ no, verdicts: verdicts[at] ?? [] }))
-  return await db.kysely.transaction().execute(async (tx) => {
+  return await inTransaction(db, async (tx) => {
     const chunks = await sql`
       insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
         ip_count, domain_count, remaining, subjects, cells, settled_at, charged, verdicts, done_count,
@@ -38,13 +38,13 @@ export async function copyChunks(
       -- A deletion takes a chunk with its outcomes, which the next statement copies.
       for share of c
       returning 1
-    `.execute(queriesOf(tx))
+    `.execute(tx)
     if (chunks.rows.length !== nos.length) return false
     await sql`
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
       select ${stage.batchId}, chunk_no, check_kind, indexes, outcomes
       from parts where batch_id = ${of} and chunk_no = any(${[...nos]}) order by id
-    `.execute(queriesOf(tx))
+    `.execute(tx)
     return true
   })
 }
