@@ -14,12 +14,12 @@ import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
+import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
 import {
   pageOfOwnDeliveries,
   type OwnDeliveries,
   type OwnDeliveryCursor,
-} from '@plumbline/db/webhooks/deliveries'
-import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
+} from '@plumbline/db/webhooks/own-deliveries'
 import { readLedger } from '@plumbline/metering/ledger'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import { erasureViewOf } from '@plumbline/pipeline/erasure'

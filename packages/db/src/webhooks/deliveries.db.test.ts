@@ -13,13 +13,11 @@ import {
   countDue,
   createTestDelivery,
   pageOfDeliveries,
-  pageOfOwnDeliveries,
   replayOne,
   replaySince,
   takeDue,
   type DeliveryRow,
   type DueDelivery,
-  type OwnDeliveryCursor,
 } from './deliveries.ts'
 import {
   changeWebhook,
@@ -28,6 +26,7 @@ import {
   newWebhookId,
   rotateWebhookSecret,
 } from './endpoints.ts'
+import { pageOfOwnDeliveries, type OwnDeliveryCursor } from './own-deliveries.ts'
 
 const WANTED: Parameters<typeof takeDue>[1] = {
   most: 100,
