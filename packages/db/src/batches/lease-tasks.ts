@@ -1,6 +1,6 @@
 import { CHECKS, PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
-import { withCachedPlans, type RunPlanned } from '../cached-plans.ts'
+import { withCachedPlans, type RunPlanned } from '../query-plans.ts'
 import { mergeWaiting } from './merge-waiting.ts'
 import { partsUpTo, statementUpTo } from './sql-parts.ts'
 import { isTask } from './task-states.ts'

@@ -1,4 +1,4 @@
-import type { RunPlanned } from '../cached-plans.ts'
+import type { RunPlanned } from '../query-plans.ts'
 import { partsUpTo, statementUpTo } from './sql-parts.ts'
 import { isTask } from './task-states.ts'
 

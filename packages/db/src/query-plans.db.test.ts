@@ -1,6 +1,6 @@
 import { openTestDatabase } from '@plumbline/testkit/database'
 import { expect, test } from 'vitest'
-import { withCachedPlans } from './cached-plans.ts'
+import { withCachedPlans } from './query-plans.ts'
 
 /** Its cost depends on the value, so that Postgres by default would plan it for each. */
 const STATEMENT = {
