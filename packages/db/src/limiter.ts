@@ -18,13 +18,10 @@ const MAX_TAKES = 200
  * in one statement, which decides them in order of arrival.
  */
 export function createPostgresLimiter(db: Db): Limiter {
-  const take = createBatcher((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })
-  const lease = createBatcher((asks: readonly LeaseAsk[]) => leaseAll(db, asks), {
-    maxItems: MAX_TAKES,
-  })
-  const renew = createBatcher((asks: readonly Renewal[]) => renewAll(db, asks), {
-    maxItems: MAX_TAKES,
-  })
+  const bound = { maxItems: MAX_TAKES }
+  const take = createBatcher((asks: readonly Take[]) => takeAll(db, asks), bound)
+  const lease = createBatcher((asks: readonly LeaseAsk[]) => leaseAll(db, asks), bound)
+  const renew = createBatcher((asks: readonly Renewal[]) => renewAll(db, asks), bound)
   return {
     async take(key, count, rate) {
       checkTake(count, rate)
@@ -67,17 +64,12 @@ async function takeAll(db: Db, asks: readonly Take[]): Promise<readonly Grant[]>
   return rows.map(({ granted, wait_ms, remaining }) => grantOf(granted, wait_ms, remaining))
 }
 
-interface TakeRow {
-  readonly granted: boolean
-  readonly wait_ms: number
+interface TakeRow extends LeaseRow {
   readonly remaining: number
 }
 
-interface LeaseAsk {
-  readonly key: string
-  readonly holder: string
+interface LeaseAsk extends Renewal {
   readonly limit: number
-  readonly ttlMs: number
 }
 
 interface LeaseRow {

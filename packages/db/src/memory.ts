@@ -17,21 +17,14 @@ type Table = 'memory_entries' | 'durable_entries'
  */
 export function createPostgresMemory(db: Db, { durable = false } = {}): Memory {
   const table: Table = durable ? 'durable_entries' : 'memory_entries'
-  const get = createBatcher((keys: readonly string[]) => read(db, table, keys), {
-    maxItems: MAX_KEYS,
-  })
-  const set = createBatcher((entries: readonly MemoryEntry[]) => write(db, table, entries), {
-    maxItems: MAX_KEYS,
-  })
+  const bound = { maxItems: MAX_KEYS }
+  const get = createBatcher((keys: readonly string[]) => read(db, table, keys), bound)
+  const set = createBatcher((all: readonly MemoryEntry[]) => write(db, table, all), bound)
   const claim = createBatcher(
-    (entries: readonly MemoryEntry[]) => writeWhereAbsent(db, table, entries),
-    {
-      maxItems: MAX_KEYS,
-    },
+    (all: readonly MemoryEntry[]) => writeWhereAbsent(db, table, all),
+    bound,
   )
-  const remove = createBatcher((keys: readonly string[]) => erase(db, table, keys), {
-    maxItems: MAX_KEYS,
-  })
+  const remove = createBatcher((keys: readonly string[]) => erase(db, table, keys), bound)
   return {
     get: (keys) => Promise.all(keys.map(get)),
     async set(entries) {
