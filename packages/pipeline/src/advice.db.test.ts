@@ -1,10 +1,9 @@
-import { text } from 'node:stream/consumers'
 import { recommendEmail } from '@plumbline/contract/advice'
 import Papa from 'papaparse'
 import { expect, test } from 'vitest'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
-import { openResults, type ResultsRequest } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 
 interface Line {
   readonly status: string
@@ -15,7 +14,7 @@ interface Line {
 }
 
 async function linesOf(harness: TestPipeline, id: string): Promise<readonly Line[]> {
-  const lines = (await textOf(harness, id, { format: 'ndjson' })).split('\n').slice(0, -1)
+  const lines = (await resultsText(harness, id, { format: 'ndjson' })).split('\n').slice(0, -1)
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
@@ -23,17 +22,8 @@ async function tableOf(
   harness: TestPipeline,
   id: string,
 ): Promise<readonly Record<string, string>[]> {
-  const csv = await textOf(harness, id, { format: 'csv' })
+  const csv = await resultsText(harness, id, { format: 'csv' })
   return Papa.parse<Record<string, string>>(csv, { header: true, skipEmptyLines: true }).data
-}
-
-async function textOf(
-  harness: TestPipeline,
-  id: string,
-  wanted: Partial<ResultsRequest>,
-): Promise<string> {
-  const request = { format: 'ndjson', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(harness.pipeline, harness.owner, id, request)).stream)
 }
 
 const ADDRESSES = Array.from({ length: 40 }, (_, no) => `user${no}@example.com`)

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { Answer } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
@@ -7,7 +6,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 import { expect, test } from 'vitest'
 import { answeredRows } from './answered-rows.ts'
 import { getBatch } from './read.ts'
-import { openResults } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 
@@ -42,10 +41,8 @@ async function verdictsShown(harness: TestPipeline, id: string): Promise<Record<
   const counts: Record<string, number> = Object.fromEntries(
     Object.keys(verdicts).map((name) => [name, 0]),
   )
-  const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
-  const { stream } = await openResults(pipeline, owner, id, request)
   const seen = new Set<string>()
-  for (const line of (await text(stream)).trim().split('\n')) {
+  for (const line of (await resultsText(harness, id)).trim().split('\n')) {
     const { status, input, result } = JSON.parse(line) as ShownLine
     if (status !== 'done' || seen.has(input.email)) continue
     seen.add(input.email)

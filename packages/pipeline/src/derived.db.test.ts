@@ -1,4 +1,4 @@
-import { buffer, text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { readBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
@@ -18,6 +18,7 @@ import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 import { recheckBatch, writeRecheck } from './recheck.ts'
 import { rescoreBatch } from './rescore.ts'
+import { resultsText } from './results-fixture.ts'
 import { openResults, type ResultsRequest } from './results.ts'
 import { openScorers } from './scorers.ts'
 
@@ -41,12 +42,11 @@ async function completed(
 }
 
 async function tableOf(
-  { pipeline, owner }: TestPipeline,
+  harness: TestPipeline,
   id: string,
   wanted: Partial<ResultsRequest> = {},
 ): Promise<readonly (readonly string[])[]> {
-  const request = { format: 'csv', only: [], raw: true, after: 0, ...wanted } as const
-  const csv = await text((await openResults(pipeline, owner, id, request)).stream)
+  const csv = await resultsText(harness, id, { format: 'csv', raw: true, ...wanted })
   return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n', skipEmptyLines: true }).data
 }
 

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { BatchView } from '@plumbline/contract/batch-view'
@@ -14,7 +13,7 @@ import { runFinish } from './finish.ts'
 import { createTaskLeases } from './task-lease.ts'
 import { getBatch } from './read.ts'
 import { recallUnclaimed } from './recall.ts'
-import { openResults } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 import { PATIENT } from '@plumbline/testkit/patience'
 
@@ -113,13 +112,6 @@ async function untilCanceled(harness: TestPipeline & { id: string }): Promise<Ba
   }, PATIENT)
 }
 
-async function textOf(harness: TestPipeline & { id: string }, format: 'csv' | 'ndjson') {
-  const request = { format, only: [], raw: false, after: 0 } as const
-  return await text(
-    (await openResults(harness.pipeline, harness.owner, harness.id, request)).stream,
-  )
-}
-
 interface Line {
   readonly status: string
   readonly result: Readonly<Record<string, unknown>> | null
@@ -128,7 +120,7 @@ interface Line {
 
 async function linesOf(harness: TestPipeline & { id: string }): Promise<readonly Line[]> {
   // Safe because the test compares each line with the expected value.
-  return (await textOf(harness, 'ndjson'))
+  return (await resultsText(harness, harness.id))
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
@@ -168,10 +160,8 @@ test('a cancel charges the known parts, shows them and releases the rest', async
     expect(Object.keys(line.result ?? {})).toEqual(['phone', 'credits_used'])
     expect(line.result).toMatchObject({ credits_used: 2, phone: { valid: true } })
   }
-  const { data } = Papa.parse<Record<string, string>>(await textOf(harness, 'csv'), {
-    header: true,
-    skipEmptyLines: true,
-  })
+  const csv = await resultsText(harness, harness.id, { format: 'csv' })
+  const { data } = Papa.parse<Record<string, string>>(csv, { header: true, skipEmptyLines: true })
   expect(data).toHaveLength(ROWS)
   for (const row of data) {
     expect(row).toMatchObject({

@@ -14,14 +14,13 @@ import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/eras
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { losingDb } from '@plumbline/testkit/losing-db'
 import { expect, test } from 'vitest'
-import { text } from 'node:stream/consumers'
 import { blankChunks } from './blank-batch.ts'
 import { ERASED_NOTE } from './erased-row.ts'
 import { createValueFinder } from './erased-values.ts'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
 import { changeBatch } from './change.ts'
 import { getBatch } from './read.ts'
-import { openResults } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 import { workErasure } from './work-erasures.ts'
@@ -47,10 +46,8 @@ const TARGET: EraseRequest = {
   domain: 'GONE.example',
 }
 
-async function read({ pipeline, owner }: ErasureHarness, id: string, format: 'csv' | 'ndjson') {
-  const asked = { format, only: [], raw: true, after: 0 } as const
-  const { stream } = await openResults(pipeline, owner, id, asked)
-  return await text(stream)
+async function read(harness: ErasureHarness, id: string, format: 'csv' | 'ndjson') {
+  return await resultsText(harness, id, { format, raw: true })
 }
 
 /** Values whose parts occur in no other value of the list. */

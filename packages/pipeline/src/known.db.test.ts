@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { BatchKnown } from '@plumbline/contract/known-verdicts'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
@@ -16,7 +15,8 @@ import { previewBatch } from './preview.ts'
 import { getBatch } from './read.ts'
 import { readKnown } from './read-known.ts'
 import { recheckBatch } from './recheck.ts'
-import { openResults, type ResultsRequest } from './results.ts'
+import { resultsText } from './results-fixture.ts'
+import type { ResultsRequest } from './results.ts'
 import { sampleBatch } from './sample.ts'
 import type { Submission } from './submit.ts'
 import { workErasure } from './work-erasures.ts'
@@ -69,12 +69,11 @@ async function known({ pipeline, owner }: TestPipeline, id: string): Promise<Bat
 }
 
 async function textOf(
-  { pipeline, owner }: TestPipeline,
+  harness: TestPipeline,
   id: string,
   wanted: Partial<ResultsRequest> = {},
 ): Promise<string> {
-  const request = { format: 'ndjson', only: [], raw: true, after: 0, ...wanted } as const
-  return await text((await openResults(pipeline, owner, id, request)).stream)
+  return await resultsText(harness, id, { raw: true, ...wanted })
 }
 
 interface Line {

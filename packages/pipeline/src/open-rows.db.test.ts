@@ -1,11 +1,10 @@
-import { text } from 'node:stream/consumers'
 import type { Answer } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
-import { openResults, type ResultsRequest } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 
@@ -34,18 +33,9 @@ async function runOnce(harness: TestPipeline, checks: readonly Check[], most = 1
   }
 }
 
-async function textOf(
-  { pipeline, owner }: TestPipeline,
-  id: string,
-  wanted: Partial<ResultsRequest> = {},
-): Promise<string> {
-  const request = { format: 'ndjson', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(pipeline, owner, id, request)).stream)
-}
-
-async function linesOf(...asked: Parameters<typeof textOf>): Promise<readonly Line[]> {
+async function linesOf(...asked: Parameters<typeof resultsText>): Promise<readonly Line[]> {
   // Safe because the tests compare each line with the expected value.
-  return (await textOf(...asked))
+  return (await resultsText(...asked))
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
@@ -70,7 +60,7 @@ test('a waiting row shows why and until when; with `after` the response ends bef
   const behind = await linesOf(harness, id, { follows: true, after: 3 })
   expect(behind.map(({ row }) => row)).toEqual([4, 5, 6, 7, 8])
   expect(statuses(await linesOf(harness, id, { only: ['waiting'] }))).toBe('w')
-  const csv = (await textOf(harness, id, { format: 'csv' })).split('\r\n')
+  const csv = (await resultsText(harness, id, { format: 'csv' })).split('\r\n')
   expect(csv).toHaveLength(10)
   expect(csv[3]).toMatch(/^grey@a\.example,.*,0,"?waiting: /)
 })

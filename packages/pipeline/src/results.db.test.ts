@@ -7,7 +7,8 @@ import { readBatch } from '@plumbline/db/batches/rows'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch, failBatch } from './cancel.ts'
 import { valueText } from '@plumbline/intake/json-row'
-import { openResults, type ResultsRequest } from './results.ts'
+import { resultsText } from './results-fixture.ts'
+import { openResults } from './results.ts'
 
 const ROWS = 300
 const HALF = ROWS / 2
@@ -22,17 +23,8 @@ function halfRepeated(): string {
   return `email\n${[...first, ...second].join('\n')}\n`
 }
 
-async function textOf(
-  harness: TestPipeline,
-  id: string,
-  wanted: Partial<ResultsRequest>,
-): Promise<string> {
-  const request = { format: 'ndjson', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(harness.pipeline, harness.owner, id, request)).stream)
-}
-
 async function linesAfter(harness: TestPipeline, id: string, after: number): Promise<string[]> {
-  return (await textOf(harness, id, { after, follows: true })).split('\n').slice(0, -1)
+  return (await resultsText(harness, id, { after, follows: true })).split('\n').slice(0, -1)
 }
 
 test('a download from the middle finds the outcomes of earlier rows, each of their chunks once', async () => {
@@ -87,7 +79,7 @@ test.each(['csv', 'ndjson'] as const)(
     await harness.answer()
     await cancelBatch(harness.pipeline, harness.owner, id)
     await harness.workStages()
-    const text = await textOf(harness, id, { format })
+    const text = await resultsText(harness, id, { format })
     const errors =
       format === 'csv'
         ? Papa.parse<string[]>(text)
@@ -115,14 +107,14 @@ test('values of a JSON batch without a column are in `input.rest`, and invalid l
   ]
   const { id } = await harness.read(content.join('\n'), { fileName: 'a.ndjson' })
   await harness.answer()
-  const csv = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
+  const csv = Papa.parse<string[]>(await resultsText(harness, id, { format: 'csv' })).data
   expect(csv.slice(0, 4).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
     ['email', 'n', 'input.rest', 'result.error'],
     ['a@b.example', '1', '', ''],
     ['', '', 'no, "object"', 'the line is not a JSON object'],
     ['c@d.example', '', '{"x":[7]}', ''],
   ])
-  const inputs = (await textOf(harness, id, {})).split('\n').slice(0, -1).map(inputIn)
+  const inputs = (await resultsText(harness, id)).split('\n').slice(0, -1).map(inputIn)
   expect(inputs).toEqual([
     { email: 'a@b.example', n: 1 },
     'no, "object"',
@@ -134,13 +126,13 @@ test('cells beyond the column limit are joined into one more column', async () =
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const { id } = await harness.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
   await harness.answer()
-  const csv = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
+  const csv = Papa.parse<string[]>(await resultsText(harness, id, { format: 'csv' })).data
   expect(csv.slice(0, 3).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
     ['email', 'name', 'input.rest', 'result.error'],
     ['a@b.example', 'Ann', '', ''],
     ['c@d.example', 'Cy', `"x,y",'=1`, 'the record has 4 columns; the most is 2'],
   ])
-  const [, wide] = (await textOf(harness, id, {})).split('\n').map(inputIn)
+  const [, wide] = (await resultsText(harness, id)).split('\n').map(inputIn)
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
 
@@ -149,11 +141,11 @@ test('CSV after a row has no header line, and a verdict that the product does no
   const content = 'email,note\na@b.example,"two\nlines"\nc@d.example,x\n'
   const { id } = await harness.read(content)
   await harness.answer()
-  const csv = await textOf(harness, id, { format: 'csv' })
-  const after = await textOf(harness, id, { format: 'csv', after: 1 })
+  const csv = await resultsText(harness, id, { format: 'csv' })
+  const after = await resultsText(harness, id, { format: 'csv', after: 1 })
   expect(after).toMatch(/^c@d\.example,x,/)
   expect(csv.endsWith(after)).toBe(true)
-  expect(await textOf(harness, id, { only: ['low', 'medium', 'high'] })).toBe('')
+  expect(await resultsText(harness, id, { only: ['low', 'medium', 'high'] })).toBe('')
 })
 
 test.each([
@@ -165,12 +157,14 @@ test.each([
   for (const chars of [100_000, 200_000]) {
     const { id } = await harness.read(start + line.padEnd(chars), { fileName })
     await harness.answer()
-    const lines = (await textOf(harness, id, {})).split('\n')
+    const lines = (await resultsText(harness, id)).split('\n')
     const error = 'the line is over 65536 bytes'
     const none = { result: null, advice: null, why: null, suggestion: null, credits_charged: 0 }
     const kept = { row: 2, ref: null, input: null, status: 'refused', ...none }
     expect(JSON.parse(lines[1] ?? '')).toEqual({ ...kept, error })
-    const [, , last = []] = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
+    const [, , last = []] = Papa.parse<string[]>(
+      await resultsText(harness, id, { format: 'csv' }),
+    ).data
     expect(last.filter((cell) => cell !== '')).toEqual(['0', error])
   }
 })
@@ -209,7 +203,7 @@ test('whatever the cells of a batch contain, its results have the same cells', a
       })
       const csv = await rowsOf(harness, id)
       expect(csv.slice(1, -1).map((row) => row.slice(0, 5))).toEqual(rows)
-      const inputs = (await textOf(harness, id, {})).split('\n').slice(0, -1).map(inputIn)
+      const inputs = (await resultsText(harness, id)).split('\n').slice(0, -1).map(inputIn)
       expect(inputs.map((input) => Object.values(Object(input)))).toEqual(rows)
     }),
     { numRuns: 25 },
@@ -245,7 +239,7 @@ test('whatever the values of a JSON batch are, its results have the same values'
 })
 
 async function rowsOf(harness: TestPipeline, id: string): Promise<readonly (readonly string[])[]> {
-  const csv = await textOf(harness, id, { format: 'csv', raw: true })
+  const csv = await resultsText(harness, id, { format: 'csv', raw: true })
   return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n' }).data
 }
 

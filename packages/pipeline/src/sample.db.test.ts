@@ -9,14 +9,13 @@ import { readLedger } from '@plumbline/metering/ledger'
 import { readUsage } from '@plumbline/metering/usage'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
-import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { cancelBatch } from './cancel.ts'
 import { changeBatch } from './change.ts'
 import { drawOrdinals } from './draw-sample.ts'
 import { deleteBatch } from './erase.ts'
 import { getBatch, listBatches } from './read.ts'
-import { openResults } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 import { endOverdueSamples, readSample, sampleBatch } from './sample.ts'
 import { sharesOf } from './sample-view.ts'
@@ -293,8 +292,7 @@ test('a batch that is canceled while its sample runs shows and charges the outco
   const charged = await spent(harness)
   expect(charged).toBeGreaterThan(0)
   expect(view).toMatchObject({ status: 'canceled', credits: { used: charged, held: 0 } })
-  const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
-  const lines = await text((await openResults(pipeline, owner, id, request)).stream)
+  const lines = await resultsText(harness, id)
   const done = lines.split('\n').filter((line) => line.includes('"status":"done"'))
   // The duplicate of a sampled row is answered too.
   expect(done.length).toBeGreaterThanOrEqual(charged)
@@ -326,8 +324,7 @@ test.each(['canceled', 'completed'] as const)(
     const used = end === 'canceled' ? 6 : credits.estimate
     expect([status, credits.used, credits.held]).toEqual([end, used, 0])
     expect(await spent(harness)).toBe(used)
-    const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
-    const lines = await text((await openResults(pipeline, owner, id, request)).stream)
+    const lines = await resultsText(harness, id)
     const charges = [...lines.matchAll(/"credits_charged":(\d+)/g)]
     expect(charges.reduce((sum, [, charged]) => sum + Number(charged), 0)).toBe(used)
   },

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { Weights } from '@plumbline/contract/score'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { createScorer } from '@plumbline/scoring/score'
@@ -11,7 +10,8 @@ import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
 import type { Pipeline } from './pipeline.ts'
 import { getBatch } from './read.ts'
-import { openResults, type ResultsRequest } from './results.ts'
+import { resultsText } from './results-fixture.ts'
+import type { ResultsRequest } from './results.ts'
 import { openScorers } from './scorers.ts'
 import { startBatch } from './start.ts'
 
@@ -43,8 +43,7 @@ async function resultsOf(
   id: string,
   wanted: Partial<ResultsRequest>,
 ): Promise<string> {
-  const request = { format: 'csv', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(harness.pipeline, harness.owner, id, request)).stream)
+  return await resultsText(harness, id, { format: 'csv', ...wanted })
 }
 
 /** The three scores and the level of every row of a CSV result. */

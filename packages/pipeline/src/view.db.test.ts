@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { pageOfOwnBatches } from '@plumbline/db/batches/own-batches'
 import {
@@ -18,7 +17,7 @@ import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'
 import { pauseBatch } from './pause.ts'
 import { createBatchReader, getBatch, listBatches } from './read.ts'
-import { openResults } from './results.ts'
+import { resultsText } from './results-fixture.ts'
 
 const ROWS = 42
 
@@ -249,8 +248,7 @@ test('a batch shows 200 characters of a name of its file, and its results have t
   const page = { limit: 10, cursor: undefined }
   const [listed] = (await listBatches(pipeline, owner, page)).data
   expect(listed).toMatchObject({ mapping: shown.mapping, file: shown.file })
-  const request = { format: 'csv', only: [], raw: false, after: 0 } as const
-  const results = await text((await openResults(pipeline, owner, id, request)).stream)
+  const results = await resultsText(harness, id, { format: 'csv' })
   expect(results.startsWith(`${name},`)).toBe(true)
 })
 
