@@ -1,13 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { LARGE_ROWS, sumsOfPage, sumsOfRows } from '@plumbline/db/batches/sums'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import { pageOfBatches, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import type { ShownBatch } from '@plumbline/db/batches/shown-columns'
 import type { Db, Tx } from '@plumbline/db/database'
 import { readBatchOf } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'
 import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'
-import { setTimeout as wait } from 'node:timers/promises'
 
 /**
  * One batch of an account.
@@ -19,8 +20,12 @@ export async function getBatch(
   owner: BatchOwner,
   id: string,
 ): Promise<BatchView> {
-  const row = await readBatchOf(pipeline.db, owner, id)
-  return batchViewOf(row, (await sumsOfRows(pipeline.db, [row])).get(id))
+  return await viewOf(pipeline.db, await readBatchOf(pipeline.db, owner, id))
+}
+
+/** A batch as the API shows it. */
+export async function viewOf(db: Db, row: ShownBatch): Promise<BatchView> {
+  return batchViewOf(row, (await sumsOfRows(db, [row])).get(row.id))
 }
 
 /** Batches as the API shows them, by id. */

@@ -84,7 +84,7 @@ export async function submitBatch(
       mustWait = isLong && (await hasLongStage(tx, submission.accountId))
       const leaseMs = mustWait ? null : pipeline.limits.leaseMs
       const row = await insertBatch(tx, rowOf(id, sourceKey, submission, size), leaseMs)
-      const shown = batchViewOf(row)
+      const shown = batchViewOf(row, undefined)
       await inTransaction?.(tx, shown)
       return shown
     })

@@ -28,15 +28,15 @@ const NOTHING: BatchSums = {
 const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
 /**
- * The batch object of decision 33 from its row and the sums of its chunks; for an ended batch the
- * sums that its row holds.
+ * The batch object of decision 33 from its row and the sums of its chunks, undefined if it has none;
+ * for an ended batch the sums that its row holds.
  */
 export function batchViewOf(
   row: ShownBatch,
-  ofChunks: BatchSums = NOTHING,
+  ofChunks: BatchSums | undefined,
   now = Date.now(),
 ): BatchView {
-  const sums = row.sums === null ? shownSums(row, ofChunks) : { ...NOTHING, ...row.sums }
+  const sums = row.sums === null ? shownSums(row, ofChunks ?? NOTHING) : { ...NOTHING, ...row.sums }
   const progress = progressOf(row, sums)
   return {
     id: row.id,

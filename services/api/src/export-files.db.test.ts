@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { inflateRawSync } from 'node:zlib'
 import { noSuchBatch } from '@plumbline/pipeline/batch-access'
+import { getBatch } from '@plumbline/pipeline/read'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -35,6 +36,22 @@ test('an export has stored responses, but not those that hold the secret of an e
   expect(answers).toContain('"path":"/v1/email"')
   expect(answers).not.toContain('whsec_')
   expect(answers).not.toContain('/v1/webhooks')
+})
+
+test('an export shows what a running batch has answered and cost by now', async () => {
+  await using stage = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = stage
+  const { id } = await stage.read('email\nada@example.com\nbob@example.com\n')
+  await stage.answer(1)
+  for await (const entry of exportFiles({ pipeline, owner, turn: async () => undefined })) {
+    if (entry.name !== 'batches.ndjson') continue
+    const line: unknown = JSON.parse(await text(Readable.from(entry.open())))
+    const { rows, credits, verdicts } = await getBatch(pipeline, owner, id)
+    expect([rows.done, credits.used]).toEqual([1, 1])
+    expect(line).toMatchObject({ id, rows, credits, verdicts })
+    return
+  }
+  throw new Error('the export has no batches')
 })
 
 test('an export has all receipts of erasures, newest first, and reads a page of them at a time', async () => {

@@ -24,8 +24,8 @@ import { readLedger } from '@plumbline/metering/ledger'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import { erasureViewOf } from '@plumbline/pipeline/erasure'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
+import { viewOf } from '@plumbline/pipeline/read'
 import { openResults } from '@plumbline/pipeline/results'
-import { batchViewOf } from '@plumbline/pipeline/view'
 import type { ZipEntry } from '@plumbline/pipeline/zip-stream'
 import { isAbsent } from '@plumbline/storage/storage'
 import { webhookViewOf } from '@plumbline/webhooks/view'
@@ -150,7 +150,7 @@ async function* batchesOf(
 ): AsyncGenerator<object> {
   for await (const row of batchRows(source, modes)) {
     if (row.is_lookup === areLookups && row.sample_of === null) {
-      yield { mode: row.mode, ...batchViewOf(row) }
+      yield { mode: row.mode, ...(await viewOf(source.pipeline.db, row)) }
     }
   }
 }
