@@ -103,7 +103,7 @@ export async function createLiveCaller(
   const refuseWhileAway = (): void => {
     if (server.isSilent()) giveUp(state, pending.values(), queueAway)
   }
-  const sweep = createSweep(backend, server, replies, batcher, pending)
+  const sweep = createSweep(backend, state, replies, batcher)
   const timer = setInterval(() => {
     giveUp(state, late(pending), timedOut)
     refuseWhileAway()
@@ -177,10 +177,9 @@ function refusalOf(
 /** Makes the sweep that fetches missed replies and repeats lost questions; runs do not overlap. */
 function createSweep(
   backend: QueueBackend,
-  server: SilenceWatch,
+  { server, pending }: CallerState,
   replies: OpenReplyChannel,
   batcher: QuestionBatcher,
-  pending: ReadonlyMap<number, PendingQuestion>,
 ): () => Promise<void> {
   let isSweeping = false
   return async () => {
