@@ -37,12 +37,7 @@ export async function openRedisQueues({
   tracer = NO_TRACER,
 }: RedisQueueOptions): Promise<QueueBackend> {
   const telemetry = await telemetryOf(tracer)
-  const server = openRedis({
-    url: redisUrl,
-    prefix,
-    onError,
-    ...(commandMs === undefined ? {} : { commandMs }),
-  })
+  const server = openRedis({ url: redisUrl, prefix, onError, commandMs })
   const channel = createRedisChannel(server)
   const adding = server.connect('add')
   const fetching = server.connect('fetch')

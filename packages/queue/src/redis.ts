@@ -33,7 +33,7 @@ export interface RedisServerOptions {
   /** Called for lost connections, which are reopened automatically. */
   readonly onError: (error: Error) => void
   /** Time-out of a command in milliseconds; default 10 seconds. */
-  readonly commandMs?: number
+  readonly commandMs?: number | undefined
 }
 
 /**
