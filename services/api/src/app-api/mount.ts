@@ -78,7 +78,7 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
     if (isLate(res)) judge(row, await sessionOf(access, req), res)
     const answer = await run(app, name, callOf(app, req, res, session, body))
     // Sessions, roles and accounts may have changed: the next call of this process must know.
-    if (row.method !== 'GET' && name !== 'signIn') access.sessions.forget()
+    if (row.method !== 'GET') access.sessions.forget()
     if (answer === undefined) sendEmpty(res)
     else sendResponse(res, jsonResponse(200, answer))
   }
