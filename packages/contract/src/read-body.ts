@@ -3,7 +3,7 @@ import { Problem } from './problem.ts'
 import { unknownFields } from './requests.ts'
 
 /**
- * Parses a JSON body by its shape, whose messages are sentences.
+ * Parses a JSON body by its shape.
  *
  * @throws Problem `bad_request` that names the first invalid field
  */
@@ -19,5 +19,13 @@ export function readBody<Shape extends z.ZodObject>(shape: Shape, body: unknown)
   if (unknown?.code === 'unrecognized_keys') {
     throw new Problem('bad_request', unknownFields(unknown.keys, Object.keys(shape.shape)))
   }
-  throw new Problem('bad_request', issues[0]?.message ?? 'The body is not as this path takes it.')
+  throw new Problem('bad_request', sentenceOf(issues[0]))
+}
+
+/** The message of an issue: its own if it is a sentence, else the parser's words about its field. */
+function sentenceOf(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return 'The body is not as this path takes it.'
+  const { message, path } = issue
+  if (path.length === 0 || /^[A-Z`].*[.;]/.test(message)) return message
+  return `\`${path.map(String).join('.')}\`: ${message}.`
 }

@@ -7,6 +7,7 @@ import {
 } from '@plumbline/contract/app/paths'
 import { APP_SHAPES } from '@plumbline/contract/app/shapes'
 import { Problem } from '@plumbline/contract/problem'
+import { readBody } from '@plumbline/contract/read-body'
 import type { UserSession } from '@plumbline/db/people/sessions'
 import { SESSION_DAYS } from '@plumbline/db/people/sessions'
 import { needsProof } from '@plumbline/people/session'
@@ -72,8 +73,9 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
     await takeCall(app, req, session)
     if (session !== undefined)
       requestContextOf(res).counted = await access.requests.enter(counterOf(session))
-    const shape: z.ZodType | undefined = bodyOf(name)
-    const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
+    const shape = bodyOf(name)
+    const body =
+      shape === undefined ? undefined : readBody(shape, await readJson(req, res, settings))
     // Another account would have another secret.
     if (isLate(res)) judge(row, await sessionOf(access, req), res)
     const answer = await run(app, name, callOf(app, req, res, session, body))
@@ -84,7 +86,7 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
   }
 }
 
-function bodyOf(name: AppRouteName): z.ZodType | undefined {
+function bodyOf(name: AppRouteName): z.ZodObject | undefined {
   const shapes = APP_SHAPES[name]
   return 'body' in shapes ? shapes.body : undefined
 }
@@ -144,22 +146,6 @@ async function takeCall(
 /** Whose concurrent requests a request with a session counts for: the shown account's, if any. */
 function counterOf({ membership, userId }: UserSession): string {
   return membership?.accountId ?? userId
-}
-
-function parse(shape: z.ZodType, body: unknown): unknown {
-  const read = shape.safeParse(body)
-  if (read.success) return read.data
-  const [first] = read.error.issues
-  const field = first?.path.map(String).join('.') ?? ''
-  const isOwnWords = first !== undefined && /^[A-Z].*[.;]/.test(first.message)
-  const said = isOwnWords ? first.message : `\`${field}\`: ${first?.message ?? 'not as expected'}.`
-  if (first?.code === 'unrecognized_keys') {
-    throw new Problem(
-      'bad_request',
-      `Unknown field "${String(first.keys[0]).slice(0, 60)}"; leave it out.`,
-    )
-  }
-  throw new Problem('bad_request', field === '' ? 'The body must be a JSON object.' : said)
 }
 
 function callOf(
