@@ -4,26 +4,23 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../../api/http.ts'
 import { webhookKey, webhookPath } from '../../api/webhooks.ts'
-import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { Field, Form } from '../../components/field.tsx'
-import { Notice } from '../../components/page.tsx'
+import { Notice, Said } from '../../components/page.tsx'
 import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
 
 /** Sends all messages since a time again, for a receiver that was down or lost messages. */
 export function SendAgain({ id }: { readonly id: string }): JSX.Element {
   const queries = useQueryClient()
-  const announce = useAnnounce()
   const [since, setSince] = useState('')
-  const [count, setCount] = useState<number | null>(null)
+  const [said, setSaid] = useState<string | null>(null)
   const { isBusy, fault, run } = useSubmission()
   const send = async (): Promise<void> => {
-    setCount(null)
+    setSaid(null)
     const body = { since: new Date(since).toISOString() }
     const answer = await callJson<WebhookReplayed>('POST', `${webhookPath(id)}/replay`, body)
-    setCount(answer.replayed)
-    announce(sayCount(answer.replayed))
+    setSaid(sayCount(answer.replayed))
     await queries.invalidateQueries({ queryKey: webhookKey(id) })
   }
   return (
@@ -31,7 +28,7 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
       <summary>Send again by time</summary>
       <Form onSubmit={() => void run(send)}>
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        {count !== null && <Notice tone={count === 0 ? 'plain' : 'good'}>{sayCount(count)}</Notice>}
+        {said !== null && <Said>{said}</Said>}
         <div class="row bottom">
           <Field label="Since" type="datetime-local" value={since} onInput={setSince} required />
           <Button type="submit" busy={isBusy}>
