@@ -57,7 +57,12 @@ export function day(iso: string): string {
   return DAY().format(new Date(iso))
 }
 
-/** The day without its year, of `YYYY-MM-DD` (a calendar day, the same in every time zone). */
+/** A calendar day `YYYY-MM-DD`, which is the same in every time zone. */
+export function calendarDay(date: string): string {
+  return day(`${date}T12:00:00`)
+}
+
+/** A calendar day `YYYY-MM-DD` without its year. */
 export function shortDay(date: string): string {
   return SHORT_DAY().format(new Date(`${date}T12:00:00`))
 }

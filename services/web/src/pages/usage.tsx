@@ -74,7 +74,7 @@ function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
   const perDay = sums(usage, ({ day }) => day ?? '')
   const used = days.flatMap((day) => {
     const sum = perDay.get(day)
-    return sum === undefined ? [] : [{ name: day, ...sum }]
+    return sum === undefined ? [] : [{ name: format.calendarDay(day), ...sum }]
   })
   return (
     <>

@@ -110,7 +110,7 @@ function Differing({
         { title: 'Row', isNumber: true, cell: ({ row }) => format.number(row) },
         { title: 'Your reference', cell: ({ ref }) => <Foreign text={ref ?? ''} clip /> },
         { title: 'They said', cell: ({ said }) => <Foreign text={said.word} /> },
-        { title: 'On', isTight: true, cell: ({ said }) => format.day(`${said.at}T12:00:00`) },
+        { title: 'On', isTight: true, cell: ({ said }) => format.calendarDay(said.at) },
         {
           title: 'Found here',
           cell: ({ found }) =>
