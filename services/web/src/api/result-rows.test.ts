@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { subjectOf, type ResultRow } from './result-rows.ts'
+import { isUnknown, subjectOf, type ResultRow } from './result-rows.ts'
 
 const REFUSED: ResultRow = {
   row: 1,
@@ -17,4 +17,12 @@ test('a row without a result is shown by its cells, with and without a header', 
   expect(subjectOf({ ...REFUSED, input: ['Ada', '030 123', ''] }, 'phone')).toBe('Ada · 030 123')
   expect(subjectOf({ ...REFUSED, input: 'Ada' }, 'phone')).toBe('Ada')
   expect(subjectOf(REFUSED, 'phone')).toBe('')
+})
+
+test('an age of -1 is unknown, as null is, but no other number', () => {
+  expect(isUnknown('age_days', -1)).toBe(true)
+  expect(isUnknown('domain.age_days', -1)).toBe(true)
+  expect(isUnknown('registrar', null)).toBe(true)
+  expect(isUnknown('age_days', 0)).toBe(false)
+  expect(isUnknown('longitude', -1)).toBe(false)
 })

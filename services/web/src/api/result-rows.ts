@@ -110,6 +110,11 @@ export function subjectOf(row: ResultRow, product: Product): string {
     : ''
 }
 
+/** Whether a field of a result says that it is not known: null, or for the age of a domain -1. */
+export function isUnknown(name: string, value: unknown): boolean {
+  return value === null || (value === -1 && /(?:^|\.)age_days$/.test(name))
+}
+
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

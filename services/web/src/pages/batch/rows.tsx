@@ -4,7 +4,7 @@ import type { JSX, RefObject } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { sentenceOf } from '../../api/http.ts'
 import { againMs, isMoving } from '../../api/queries.ts'
-import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
+import { isUnknown, readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
@@ -215,7 +215,8 @@ function Why({ row }: { readonly row: ResultRow }): JSX.Element {
 function summaryOf({ result }: ResultRow): string {
   if (result === null) return ''
   const shown = Object.entries(result).filter(
-    ([name, value]) => typeof value !== 'object' && name !== 'credits_used',
+    ([name, value]) =>
+      typeof value !== 'object' && !isUnknown(name, value) && name !== 'credits_used',
   )
   return shown
     .slice(1, 6)

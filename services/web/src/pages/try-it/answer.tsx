@@ -1,5 +1,6 @@
 import { CHECKS } from '@plumbline/contract/products'
 import type { JSX } from 'preact'
+import { isUnknown } from '../../api/result-rows.ts'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, Time, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -17,7 +18,7 @@ export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
         keyOf={({ name }) => name}
         columns={[
           { title: 'Field', cell: ({ name }) => <code class="wrap">{name}</code> },
-          { title: 'Value', cell: ({ value }) => <Value value={value} /> },
+          { title: 'Value', cell: (field) => <Value field={field} /> },
         ]}
       />
       {explain !== undefined && (
@@ -69,9 +70,9 @@ function Evidence({
       <summary>Evidence of {check}</summary>
       <Facts
         long
-        facts={facts.map(({ name, value }) => [
-          visibleText(name.replaceAll('_', ' ')),
-          <Value key={name} value={value} />,
+        facts={facts.map((field) => [
+          visibleText(field.name.replaceAll('_', ' ')),
+          <Value key={field.name} field={field} />,
         ])}
       />
     </details>
@@ -96,8 +97,8 @@ function fieldsOf(result: Readonly<Record<string, unknown>>, before = ''): reado
   )
 }
 
-function Value({ value }: { readonly value: unknown }): JSX.Element {
-  if (value === null) return <span class="muted">Not known</span>
+function Value({ field: { name, value } }: { readonly field: Shown }): JSX.Element {
+  if (isUnknown(name, value)) return <span class="muted">Not known</span>
   if (typeof value === 'boolean') return <>{value ? 'Yes' : 'No'}</>
   if (typeof value === 'number') return <span class="number">{format.number(value)}</span>
   return <Foreign text={typeof value === 'string' ? value : JSON.stringify(value)} />
