@@ -206,6 +206,9 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
   )
 }
 
+/** Kinds whose detail is the name of a plan or pack. */
+const OFFERED: ReadonlySet<LedgerEntry['kind']> = new Set(['grant', 'expire', 'pack'])
+
 function What({ entry }: { readonly entry: LedgerEntry }): JSX.Element {
   const { kind, product, batch_id: batchId, batch_name: batchName, detail } = entry
   return (
@@ -223,7 +226,7 @@ function What({ entry }: { readonly entry: LedgerEntry }): JSX.Element {
       {detail !== null && (
         <span class="muted">
           {' '}
-          <Foreign text={detail} />
+          <Foreign text={OFFERED.has(kind) ? nameOf(detail) : detail} />
         </span>
       )}
     </>
