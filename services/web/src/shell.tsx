@@ -87,11 +87,11 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
           onChange={(id) => void run(async () => await switchTo(id))}
         />
       ) : (
-        <div class="who-name">
+        <div class="who-name small">
           <Foreign text={session.account?.name ?? 'No account'} clip />
         </div>
       )}
-      <div class="who-mail">
+      <div class="small muted">
         <Foreign text={session.user?.email ?? ''} clip />
       </div>
       <div>
