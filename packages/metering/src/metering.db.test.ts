@@ -260,6 +260,7 @@ test('a hold settles once for each key and releases the rest', async () => {
 test('a larger plan grants the difference at once, a smaller one starts with the next cycle', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
+  await context.account('pro')
   const id = await context.account()
   expect(await changePlan(context.db, id, 'starter')).toEqual({
     plan: 'starter',
