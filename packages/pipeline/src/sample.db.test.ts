@@ -28,8 +28,14 @@ interface Harness extends TestPipeline {
   readonly asked: string[]
 }
 
-async function openHarness(rows: number, product: 'email' | 'contact-intel' = 'email') {
+/** @param isSecond whether there is another batch, whose first chunk has other rows */
+async function openHarness(
+  rows: number,
+  product: 'email' | 'contact-intel' = 'email',
+  isSecond = false,
+) {
   const harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
+  if (isSecond) await harness.read('email,phone\n,+14155550000\n', { autoStart: false, product })
   const lines = Array.from({ length: rows }, (_, no) => {
     const phone = no % 3 === 0 ? `+1415555${String(1000 + no)}` : ''
     return `u${no}@${no % 5 === 4 ? 'grey' : 'a'}.example,${phone}`
@@ -97,6 +103,15 @@ async function sampleOf({ pipeline, owner, id }: Harness) {
   return batchSample.parse(await readSample(pipeline, owner, id))
 }
 
+async function chunksOfOthers({ pipeline, id }: Harness): Promise<readonly unknown[]> {
+  const { rows } = await pipeline.db.pool.query<object>(
+    `select c.* from chunks c join batches b on b.id = c.batch_id
+     where b.id <> $1 and b.sample_of is null`,
+    [id],
+  )
+  return rows
+}
+
 async function spent({ pipeline, owner }: Harness): Promise<number> {
   expect(await auditLedger(pipeline.db)).toEqual([])
   const balance = await readBalance(pipeline.db, owner.accountId)
@@ -111,9 +126,10 @@ test.each([
 ] as const)(
   'a sample of %s with %i rows is charged, and neither asked nor charged again',
   async (product, rows, drawn) => {
-    await using harness = await openHarness(rows, product)
+    await using harness = await openHarness(rows, product, true)
     const { pipeline, owner, id } = harness
     const { credits: before } = await viewOf(harness)
+    const others = await chunksOfOthers(harness)
     const begun = await sampleBatch(pipeline, owner, id)
     expect(begun).toMatchObject({ status: 'running', rows: { drawn, known: 0 }, expected: null })
     await expect(startBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
@@ -151,7 +167,8 @@ test.each([
     const used = await readUsage(pipeline.db, owner.accountId, { from: null, to: null, by: [] })
     expect(used?.total).toEqual({ operations: rows, credits: before.estimate })
     const page = await listBatches(pipeline, owner, { limit: 10, cursor: undefined })
-    expect(page.data.map((batch) => batch.id)).toEqual([id])
+    expect(page.data.map((batch) => batch.id)).toEqual([id, expect.any(String)])
+    expect(await chunksOfOthers(harness)).toEqual(others)
   },
 )
 
