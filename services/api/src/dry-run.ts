@@ -1,4 +1,4 @@
-import { Problem } from '@plumbline/contract/problem'
+import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 import { insufficientCredits } from './access.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -7,6 +7,9 @@ import type { RequestContext } from './request-context.ts'
  * dry run.
  */
 const HEAD_BYTES = 512 * 1_024
+
+/** Refusals of the caller, who is judged before the balance. */
+const OF_CALLER: readonly ProblemCode[] = ['unauthorized', 'forbidden']
 
 /**
  * Refuses the body of an account without credits while it is read, unless it is a dry run
@@ -39,7 +42,9 @@ export function createDryRunGuard(
       if (!passed && start !== false && start !== 'false') throw insufficientCredits()
       passed = true
     },
-    refusalOf: (error) =>
-      !passed && error instanceof Problem && error.status < 500 ? insufficientCredits() : error,
+    refusalOf: (error) => {
+      if (passed || !(error instanceof Problem) || error.status >= 500) return error
+      return OF_CALLER.includes(error.code) ? error : insufficientCredits()
+    },
   }
 }

@@ -81,6 +81,14 @@ test.each([
   expect([await countOf('webhook_endpoints'), await countOf('erasures')]).toEqual([0, 0])
 })
 
+test('without credits, too, a revoked key is refused as that', async () => {
+  const account = await stage.account({ credits: 0 })
+  const header = `Authorization: Bearer ${account.live}`
+  using held = await heldBack('/v1/batches/bat_1/recheck', header, { only: ['unknown'] })
+  await revoke(account)
+  expect(await held.statusOfRest()).toBe(401)
+})
+
 test.each([
   ['suspended', "update accounts set status = 'suspended'"],
   ['on a plan without test keys', "update accounts set plan = 'free'"],
