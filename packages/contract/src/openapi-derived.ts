@@ -28,7 +28,7 @@ export function derivedPaths(parameters: readonly Part[]): Part {
       'recheckBatch',
       [
         'Check some rows of a batch again, as a new batch',
-        'Rows that have any of `only` (verdicts, advices, reasons, row statuses), and those that were answered more than `older_than_days` ago. Charged like any batch.',
+        'Rows that have any of `only` (verdicts, advices, reasons, row statuses), and those that were answered more than `older_than_days` ago. Charged like any batch; with `start` as `false` a dry run, which needs no credits.',
       ],
       'BatchRecheck',
       refusals([...SPENDING, 'not_found']),
