@@ -110,7 +110,8 @@ const ACTS: readonly { readonly name: string; readonly to: keyof typeof STATES; 
     act: async (harness, id) => {
       await change(harness, id)
       const lease = await leaseOf(harness.pipeline, id)
-      await failBatch(harness.pipeline, id, { error: 'Conflict', message: 'It is broken.' }, lease)
+      const stage = { batchId: id, lease }
+      await failBatch(harness.pipeline, stage, { error: 'Conflict', message: 'It is broken.' })
     },
   },
 ]

@@ -1,7 +1,8 @@
 import type { UserSession } from '@plumbline/db/people/sessions'
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import { expect, test } from 'vitest'
-import { isStillSignedIn, type SessionAccess } from './session-access.ts'
+import { isStillAdmitted, type Access } from './access.ts'
+import { openRequestContext, type Caller } from './request-context.ts'
 
 type Membership = NonNullable<UserSession['membership']>
 
@@ -37,9 +38,10 @@ test.each<{ now: string; method: string; membership: Partial<Membership> | null;
   const req = {
     method: row.method,
     protocol: 'https',
-    headers: { cookie: '__Host-plumbline=secret' },
+    headers: { cookie: '__Host-plumbline=secret', 'sec-fetch-site': 'same-origin' },
   } as Request
+  const res = { req } as Response
+  openRequestContext(res).caller = { accountId: ACCOUNT } as Caller
   // Safe because it is only asked for sessions.
-  const still = isStillSignedIn(access as unknown as SessionAccess, req, ACCOUNT)
-  expect(await still).toBe(row.still)
+  expect(await isStillAdmitted(access as unknown as Access, req, res)).toBe(row.still)
 })
