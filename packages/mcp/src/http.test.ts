@@ -1,6 +1,6 @@
 import type { Client } from '@plumbline/client/client'
-import { expect, test } from 'vitest'
-import { answerMessage } from './http.ts'
+import { expect, test, vi } from 'vitest'
+import { answerMessage, type HttpResponse } from './http.ts'
 import { loadSdk } from './sdk.ts'
 
 /** A client whose lookups end only when their caller gives up. */
@@ -15,15 +15,17 @@ function silentClient(asked: () => void): Client {
   return { lookUp } as unknown as Client
 }
 
-test('a message ends when its sender has gone, though its tool has no result', async () => {
+/** Answers a call of a tool. */
+async function answer(
+  asked: () => void,
+  onError: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
   const sdk = await loadSdk()
   if (sdk === undefined) throw new Error('the SDK is not installed')
-  const asked = Promise.withResolvers<void>()
-  const gone = new AbortController()
-  const errors: unknown[] = []
-  const answering = answerMessage(
+  return await answerMessage(
     sdk,
-    { client: silentClient(asked.resolve), onError: (error) => errors.push(error) },
+    { client: silentClient(asked), onError },
     {
       headers: new Headers({
         accept: 'application/json, text/event-stream',
@@ -35,11 +37,25 @@ test('a message ends when its sender has gone, though its tool has no result', a
         method: 'tools/call',
         params: { name: 'lookup_ip', arguments: { ip: '8.8.8.8' } },
       },
-      signal: gone.signal,
+      signal,
     },
   )
+}
+
+test('a message ends when its sender has gone, though its tool has no result', async () => {
+  const asked = Promise.withResolvers<void>()
+  const gone = new AbortController()
+  const errors: unknown[] = []
+  const answering = answer(asked.resolve, (error) => errors.push(error), gone.signal)
   await asked.promise
   gone.abort()
   await expect(answering).rejects.toBe(gone.signal.reason)
   expect(errors).toEqual([])
+})
+
+test('a message whose sender had gone before calls no tool', async () => {
+  const gone = AbortSignal.abort()
+  const asked = vi.fn<() => void>()
+  await expect(answer(asked, asked, gone)).rejects.toBe(gone.reason)
+  expect(asked).not.toHaveBeenCalled()
 })

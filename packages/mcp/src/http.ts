@@ -27,6 +27,7 @@ export async function answerMessage(
   { client, onError }: McpOptions,
   { headers, body, signal }: HttpMessage,
 ): Promise<HttpResponse> {
+  signal.throwIfAborted()
   const mcp = createToolServer(sdk, { client, onError })
   const transport = new sdk.HttpTransport({ enableJsonResponse: true })
   // A transport that is closed leaves the messages that it has not answered without an end.
