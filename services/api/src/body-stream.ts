@@ -39,8 +39,13 @@ export function openBodyStream(
     if (!ours && lately < (MIN_BYTES_PER_SECOND * CHECK_MS) / 1_000) counted.destroy(tooSlow())
     lately = 0
   }, CHECK_MS)
-  const onCut = (): void => void (req.complete || counted.destroy(cutOff()))
+  // Also of a request that was received whole: what is not read by then is lost.
+  const onCut = (): void => void (req.readableEnded || counted.destroy(cutOff()))
   req.once('error', onCut).once('close', onCut)
+  // Whoever reads it gets the error; it may come before that.
+  counted.on('error', () => undefined)
+  // The client may have left before.
+  if (req.destroyed) onCut()
   counted.once('close', () => {
     clearInterval(look)
     req.off('error', onCut).off('close', onCut)

@@ -110,6 +110,8 @@ async function readBytes(req: Request, res: Response, limitBytes: number): Promi
     const onCut = (): void =>
       fail(new Problem('bad_request', 'The body was cut off; send it whole.'))
     req.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
+    // The client may have left before, and what it sent is lost.
+    if (req.destroyed) onCut()
   })
 }
 
