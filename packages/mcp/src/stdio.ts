@@ -32,6 +32,7 @@ export async function serveStdio(
     const end = (): void => resolve()
     input.once('end', end).once('close', end)
     stop.addEventListener('abort', end, { once: true })
+    if (stop.aborted) end()
     Object.assign(mcp.server, {
       onclose: end,
       onerror: ({ message }: Error) => tell(`${message.slice(0, 500)}\n`),
