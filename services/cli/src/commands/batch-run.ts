@@ -135,6 +135,7 @@ async function requestOf(path: string, options: Options): Promise<BatchPath> {
 }
 
 async function upload(shell: Shell, client: Client, request: BatchPath): Promise<BatchView> {
+  shell.stop.throwIfAborted()
   const cut = new AbortController()
   const stopping = (): void => void setTimeout(() => cut.abort(), RESPONSE_MS).unref()
   shell.stop.addEventListener('abort', stopping, { once: true })
