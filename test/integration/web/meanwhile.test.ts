@@ -550,7 +550,15 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')
     await user.send('PATCH', '/app/api/account', { daily_spending_limit: 150 })
-    await page.getByLabel('Account', { exact: true }).fill('Works')
+    const name = page.getByLabel('Account', { exact: true })
+    await name.fill('Works')
+    // Whoever comes back to the window is shown what is new, and keeps what they have typed.
+    const comeBack = async (): Promise<string> => {
+      await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+      return await page.getByLabel('Daily spending limit').inputValue()
+    }
+    await expect.poll(comeBack).toBe('150')
+    expect(await name.inputValue()).toBe('Works')
     await press(page, 'Save')
     await page.getByText('The settings are saved.').first().waitFor()
     const kept = accountSettings.parse(await user.send('GET', '/app/api/account'))

@@ -35,9 +35,7 @@ export function AccountSettings(): JSX.Element {
       )}
       {data === undefined && error === null && !isOwner && <Skeleton rows={3} />}
       {isSaved && <Said>The settings are saved.</Said>}
-      {data !== undefined && isOwner && (
-        <AccountForm key={JSON.stringify(data)} account={data} onSaved={setSaved} />
-      )}
+      {data !== undefined && isOwner && <AccountForm account={data} onSaved={setSaved} />}
       {data !== undefined && !isOwner && <AccountFacts account={data} />}
     </Card>
   )
@@ -83,29 +81,15 @@ function AccountForm({
   const withStepUp = useStepUp()
   const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
-  const [name, setName] = useState(account.name)
-  const [zone, setZone] = useState(account.time_zone)
-  const [days, setDays] = useState(textOf(account.retention_days))
-  const [limit, setLimit] = useState(textOf(account.daily_spending_limit))
-  const [mark, setMark] = useState(textOf(account.low_credit_mark))
-  const [factor, setFactor] = useState(account.requires_second_factor)
+  // The others may be changed by another owner meanwhile.
+  const [edited, setEdited] = useState<Partial<Omit<Account, 'id'>>>({})
+  const edit = (change: typeof edited): void => setEdited((before) => ({ ...before, ...change }))
+  const shown = { ...account, ...edited }
   const save = async (): Promise<void> => {
     onSaved(false)
-    const saved = await withStepUp(
-      async () =>
-        await callApp(
-          'changeAccount',
-          changesOf(account, {
-            name,
-            time_zone: zone,
-            retention_days: numberOf(days),
-            daily_spending_limit: numberOf(limit),
-            low_credit_mark: numberOf(mark),
-            requires_second_factor: factor,
-          }),
-        ),
-    )
+    const saved = await withStepUp(async () => await callApp('changeAccount', edited))
     queries.setQueryData(KEY, saved)
+    setEdited({})
     onSaved(true)
     await refresh()
   }
@@ -113,11 +97,17 @@ function AccountForm({
     <Form onSubmit={() => void run(save)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <div class="columns">
-        <Field label="Account" value={name} onInput={setName} maxLength={200} required />
+        <Field
+          label="Account"
+          value={shown.name}
+          onInput={(name) => edit({ name })}
+          maxLength={200}
+          required
+        />
         <Field
           label="Time zone"
-          value={zone}
-          onInput={setZone}
+          value={shown.time_zone}
+          onInput={(zone) => edit({ time_zone: zone })}
           list={Intl.supportedValuesOf('timeZone')}
           hint="The month starts anew at its midnight."
           required
@@ -127,28 +117,32 @@ function AccountForm({
           type="number"
           min={0}
           max={365}
-          value={days}
-          onInput={setDays}
+          value={textOf(shown.retention_days)}
+          onInput={(days) => edit({ retention_days: numberOf(days) })}
           hint="Empty: 30. Then file and results are erased."
         />
         <Field
           label="Daily spending limit"
           type="number"
           min={0}
-          value={limit}
-          onInput={setLimit}
+          value={textOf(shown.daily_spending_limit)}
+          onInput={(limit) => edit({ daily_spending_limit: numberOf(limit) })}
           hint="Credits in a day. Empty: none."
         />
         <Field
           label="Low-credit mark"
           type="number"
           min={1}
-          value={mark}
-          onInput={setMark}
+          value={textOf(shown.low_credit_mark)}
+          onInput={(mark) => edit({ low_credit_mark: numberOf(mark) })}
           hint="Owners are told when fewer credits are left. Empty: never."
         />
       </div>
-      <CheckField label="Members need a second factor" checked={factor} onChange={setFactor} />
+      <CheckField
+        label="Members need a second factor"
+        checked={shown.requires_second_factor}
+        onChange={(isOn) => edit({ requires_second_factor: isOn })}
+      />
       <div>
         <Button kind="primary" type="submit" busy={isBusy}>
           Save
@@ -156,20 +150,6 @@ function AccountForm({
       </div>
     </Form>
   )
-}
-
-/** The settings that the user has changed: another owner may have changed others meanwhile. */
-function changesOf(before: Account, wanted: Omit<Account, 'id'>): Partial<Omit<Account, 'id'>> {
-  const changed = Object.entries(wanted).filter(
-    ([name, value]) => value !== before[settingName(name)],
-  )
-  // Safe because it only leaves out fields of an object of this shape.
-  return Object.fromEntries(changed) as Partial<Omit<Account, 'id'>>
-}
-
-/** Safe because the names are those of the settings. */
-function settingName(name: string): keyof Account {
-  return name as keyof Account
 }
 
 function textOf(value: number | null): string {
