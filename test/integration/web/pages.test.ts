@@ -130,16 +130,19 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(problems).toEqual([])
   })
 
-  test('on a phone the whole name of a batch can be read in the list, and each whole value of its rows', async () => {
+  test('on a phone names in lists can be read whole: of batches, values of their rows, and webhooks', async () => {
     await using other = await openWindow(started.service.url, { width: 360, height: 740 })
     const { page } = other
     const eve = await signUp(started.service, other.context.request, { email: 'long@people.test' })
     const address = 'a.rather.long.name.of.a.person@a-rather-long-domain.example'
     const name = 'Subscribers of the newsletter about plumb lines, spring.csv'
+    const url = 'https://hooks.example.com/of/a/rather/long/address'
+    await eve.send('POST', '/v1/webhooks', { url, events: ['key.replaced'] })
     const id = await eve.uploadCompleted({ fileName: name, text: `Email\n${address}\n` })
     for (const [path, heading, text] of [
       ['/app/batches', 'Batches', name],
       [`/app/batches/${id}`, name, address],
+      ['/app/settings', 'Settings', url],
     ] as const) {
       await page.goto(path)
       await settle(page, heading)

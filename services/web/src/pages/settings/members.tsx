@@ -109,11 +109,12 @@ function MemberTable({
           narrow: 'head',
           cell: ({ name, email }) => (
             <>
-              <Foreign text={name} clip />
-              <br />
-              <span class="muted small">
+              <div>
+                <Foreign text={name} clip />
+              </div>
+              <div class="muted small">
                 <Foreign text={email} />
-              </span>
+              </div>
             </>
           ),
         },
