@@ -19,7 +19,9 @@ test('who loses access to an account loses all of it, and nothing of another', a
     insert into accounts (id, email, plan) values ('a', 'a@b.example', 'pro'), ('b', 'b@b.example', 'pro');
     insert into users (id, name, email, email_key, password_digest, is_operator)
     select id, id, id || '@b.example', id || '@b.example', '', id = 'operator'
-    from unnest('{one,both,operator,other}'::text[]) id`)
+    from unnest('{one,both,operator,other,left}'::text[]) id;
+    insert into api_keys (id, account_id, mode, digest, prefix, last4, revoked_at)
+    values ('key_0', 'a', 'test', decode(repeat('00', 32), 'hex'), 'svc_test_', '0000', now() - interval '1 day')`)
   for (const [userId, accountId] of pairs) {
     await db.pool.query(
       `insert into members (account_id, user_id, role) values ($1, $2, 'owner')`,
@@ -45,12 +47,14 @@ test('who loses access to an account loses all of it, and nothing of another', a
   })
   const { rows } = await db.pool.query(`
     select 'key' as what, account_id as of from api_keys where revoked_at is null
+    union all select 'former key', id from api_keys where revoked_at < now() - interval '1 hour'
     union all select 'invitation', account_id from invitations
     union all select 'link', account_id from link_codes
     union all select 'member', account_id || ' ' || user_id from members
     union all select 'session', account_id || ' ' || user_id from sessions
     union all select 'user', id from users order by 1, 2`)
   expect(rows.map(({ what, of }) => `${what} ${of}`)).toEqual([
+    'former key key_0',
     'invitation b',
     'key b',
     'link b',
@@ -59,6 +63,7 @@ test('who loses access to an account loses all of it, and nothing of another', a
     'session b both',
     'session b other',
     'user both',
+    'user left',
     'user operator',
     'user other',
   ])

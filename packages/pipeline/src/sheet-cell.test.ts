@@ -78,6 +78,9 @@ describe('a cell of a sheet', () => {
   test('has no half of a surrogate pair', () => {
     expect(readBack(sheetCell('A1', 'a\ud83d', 'ours'))?.text).toBe('a\ufffd')
     expect(readBack(sheetCell('A1', '\ude00b', 'ours'))?.text).toBe('\ufffdb')
+    // A control character beside one is written as without it.
+    expect(readBack(sheetCell('A1', '\u0001\ude00', 'ours'))?.text).toBe('\u0001\ufffd')
+    expect(readBack(sheetCell('A1', '\ud83d\u0001', 'ours'))?.text).toBe('\ufffd\u0001')
   })
 
   test('is cut at the length limit of a cell, and not within a character', () => {
