@@ -50,7 +50,7 @@ export interface SessionEntry {
 }
 
 /** Maximum number of sessions of one user; the one unused for longest is deleted. */
-const SESSIONS_MAX = 100
+export const SESSIONS_MAX = 100
 
 /**
  * Creates a session.
