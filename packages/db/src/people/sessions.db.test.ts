@@ -60,8 +60,7 @@ test('a session ends after 7 days without use and after 30 days, used or not', a
 })
 
 test('of more than a hundred sessions of a user the one unused for longest ends, and none of another', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await using db = await openTestDatabase()
   await db.pool.query(
     `with made as (
        insert into users (id, name, email, email_key, password_digest)
