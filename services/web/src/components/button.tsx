@@ -12,7 +12,6 @@ interface ButtonProps {
   readonly type?: 'button' | 'submit'
   /** The whole accessible name, if it differs from the visible text. */
   readonly label?: string
-  readonly pressed?: boolean
   readonly expanded?: boolean
   readonly controls?: string
   readonly onClick?: () => void
@@ -35,7 +34,6 @@ export function Button({
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
       aria-label={rest.label}
-      aria-pressed={rest.pressed}
       aria-expanded={rest.expanded}
       aria-controls={rest.controls}
       onClick={(event) => {

@@ -82,9 +82,7 @@ export function Field({
       {isPassword ? (
         <span class="with-button">
           {box}
-          <Button pressed={isShown} onClick={() => setShown(!isShown)}>
-            {isShown ? 'Hide' : 'Show'}
-          </Button>
+          <Button onClick={() => setShown(!isShown)}>{isShown ? 'Hide' : 'Show'}</Button>
         </span>
       ) : (
         box
