@@ -1,17 +1,10 @@
 import type { NewKeyResponse } from '@plumbline/contract/app/keys'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
-import { CopyButton } from '../../components/copy.tsx'
 import { Card, Notice } from '../../components/page.tsx'
+import { TextForms } from '../../components/text-forms.tsx'
 import { focusHeading } from '../../kept-focus.ts'
-
-/** Formats in which a key can be copied. */
-const FORMS = [
-  ['Key', (key: string) => key],
-  ['.env line', (key: string) => `PLUMBLINE_KEY=${key}`],
-  ['curl', curlCall],
-] as const
 
 /** A first call with a key, as a `curl` command. */
 function curlCall(key: string): string {
@@ -31,8 +24,6 @@ export function NewKey({
   readonly made: NewKeyResponse
   readonly onDone: () => void
 }): JSX.Element {
-  const [form, setForm] = useState(0)
-  const shown = FORMS[form] ?? FORMS[0]
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     box.current?.scrollIntoView({ block: 'nearest' })
@@ -45,24 +36,20 @@ export function NewKey({
           It is shown only once: store it now where your program reads it.
           {replaced !== null && ' The old key has stopped.'}
         </Notice>
-        <div class="row spread">
-          <div class="tabs" role="group" aria-label="How it is written">
-            {FORMS.map(([name], index) => (
-              <button
-                key={name}
-                type="button"
-                aria-pressed={index === form}
-                onClick={() => setForm(index)}
-              >
-                {name}
-              </button>
-            ))}
-          </div>
-          <CopyButton text={shown[1](key)} />
-        </div>
-        <pre class="code fold" role="status">
-          {shown[1](key)}
-        </pre>
+        <TextForms
+          label="How it is written"
+          forms={[
+            ['Key', key],
+            ['.env line', `PLUMBLINE_KEY=${key}`],
+            ['curl', curlCall(key)],
+          ]}
+        >
+          {(text) => (
+            <pre class="code fold" role="status">
+              {text}
+            </pre>
+          )}
+        </TextForms>
       </Card>
     </div>
   )

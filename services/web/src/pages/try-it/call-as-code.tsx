@@ -1,14 +1,7 @@
 import { checksOf, PRODUCT_PLANS, type Product } from '@plumbline/contract/products'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import { CopyButton } from '../../components/copy.tsx'
+import { TextForms } from '../../components/text-forms.tsx'
 import { EXAMPLES, type Values } from './values.ts'
-
-const LANGUAGES = [
-  ['curl', curlOf],
-  ['JavaScript', javaScriptOf],
-  ['Python', pythonOf],
-] as const
 
 /** The call of the form as code; if the form is empty, with example values. */
 export function CallAsCode({
@@ -18,33 +11,27 @@ export function CallAsCode({
   readonly product: Product
   readonly body: Values
 }): JSX.Element {
-  const [chosen, setChosen] = useState(0)
-  const [, write] = LANGUAGES[chosen] ?? LANGUAGES[0]
   const { required } = PRODUCT_PLANS[product]
   const sent = checksOf(product).some((check) => body[check] !== undefined)
     ? body
     : { [required]: EXAMPLES[required] }
-  const code = write(`${location.origin}/v1/${product}`, JSON.stringify(sent))
+  const [url, json] = [`${location.origin}/v1/${product}`, JSON.stringify(sent)]
   return (
     <>
-      <div class="row spread">
-        <div class="tabs" role="group" aria-label="Language">
-          {LANGUAGES.map(([name], index) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={index === chosen}
-              onClick={() => setChosen(index)}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
-        <CopyButton text={code} />
-      </div>
-      <pre class="code" tabIndex={0} role="region" aria-label="Code">
-        {code}
-      </pre>
+      <TextForms
+        label="Language"
+        forms={[
+          ['curl', curlOf(url, json)],
+          ['JavaScript', javaScriptOf(url, json)],
+          ['Python', pythonOf(url, json)],
+        ]}
+      >
+        {(code) => (
+          <pre class="code" tabIndex={0} role="region" aria-label="Code">
+            {code}
+          </pre>
+        )}
+      </TextForms>
       <p class="muted small">
         <code>PLUMBLINE_KEY</code> is <a href="/app/keys">your key</a>.
       </p>
