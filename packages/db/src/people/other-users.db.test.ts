@@ -65,7 +65,7 @@ const ACTS: Readonly<Record<string, (own: Own) => Promise<unknown>>> = {
   password: ({ tx }) => setPassword(tx, 'one', 'new'),
   verified: ({ tx }) => setVerified(tx, 'one'),
   address: ({ tx }) => setEmail(tx, 'one', { email: ADDRESS, emailKey: ADDRESS, verified: true }),
-  'begun factor': ({ tx }) => beginFactor(tx, 'one', 'sealed'),
+  'begun factor': ({ tx }) => beginFactor(tx, 'one', 'of one'),
   factor: ({ tx }) => confirmFactor(tx, 'one', [DIGESTS.code]),
   'used step': ({ tx }) => useStep(tx, 'one', 7),
   'used recovery code': ({ tx }) => useRecoveryCode(tx, 'one', DIGESTS.code),

@@ -267,8 +267,9 @@ describe('keys', () => {
     expect(await create('live')).toBe(429)
   })
 
-  test('the owner of a suspended account sees why, and can neither create nor invite', async () => {
+  test('the owner of a suspended account sees why, and can neither create, invite nor remove others', async () => {
     const browser = await newUser()
+    const guest = await joined(browser, 'member')
     const act = { actor: 'an operator', accountId: browser.accountId }
     await suspendAccount(api.db, { ...act, reason: 'invoice 17 is unpaid' })
     const key = async (): Promise<number> =>
@@ -277,6 +278,8 @@ describe('keys', () => {
     const invited = await browser.app('invite', { email: 'x@y.example', role: 'viewer' })
     expect([invited.status, invited.text]).toEqual([403, expect.stringContaining('invoice 17')])
     expect((await browser.app('readSession')).status).toBe(200)
+    expect((await browser.app('removeMember', undefined, guest.id)).status).toBe(403)
+    expect((await guest.app('removeMember', undefined, guest.id)).status).toBe(204)
   })
 
   test('a key cannot create keys', async () => {
@@ -432,6 +435,18 @@ describe('members', () => {
     const session = await owner.app('readSession')
     expect([session.json.account, session.json.accounts]).toEqual([null, []])
     await expect.poll(async () => (await owner.call('/v1/account')).status).toBe(403)
+    const { rows } = await api.db.pool.query<{ action: string }>(
+      `select action from audit_log
+       where account_id = $1 and (action like 'member.%' or action like '%hand%') order by id`,
+      [owner.accountId],
+    )
+    expect(rows.map(({ action }) => action)).toEqual([
+      'member.invite',
+      'member.add',
+      'member.role',
+      'account.hand_over',
+      'member.remove',
+    ])
   })
 
   test('an owner without the second factor that the account asks for removes nobody', async () => {
@@ -473,6 +488,8 @@ describe('members', () => {
     const accepted = await friend.app('acceptInvitation', { token })
     expect(accepted.json.account).toMatchObject({ id: owner.accountId, role: 'member' })
     expect((await friend.app('acceptInvitation', { token })).status).toBe(422)
+    const again = await owner.app('invite', { email: friend.email, role: 'owner' })
+    expect(again.status).toBe(409)
     const back = await friend.app('switchAccount', { account_id: friend.accountId })
     expect(back.json.account?.id).toBe(friend.accountId)
     const foreign = await friend.app('switchAccount', { account_id: stranger.accountId })
