@@ -4,32 +4,18 @@ import { sessionView } from '@plumbline/contract/app/session'
 import { suspendAccount } from '@plumbline/metering/administer'
 import { newAccessCode, newWelcomeCode } from '@plumbline/people/welcome'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
-import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import type { ApiHarness } from '@plumbline/testkit/api/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-const PASSWORD = 'tidal lantern cactus seven'
+import { newUserOf, openForUsers, PASSWORD } from './users-fixture.ts'
 
 let api: ApiHarness
 beforeAll(async () => {
-  api = await openApiHarness({
-    SIGN_UPS_PER_NETWORK: '1000',
-    SIGN_UPS_PER_MAIL_DOMAIN: '1000',
-    SIGN_IN_TRIES: '500',
-    RATE_LIMIT_BURST: '10000',
-  })
+  api = await openForUsers()
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
 let count = 0
-/** A new user with an account of their own, signed in. */
-async function newUser(name = 'Ada'): Promise<TestBrowser & { email: string; accountId: string }> {
-  const browser = openBrowser(api)
-  const email = `person${(count += 1)}@company${count}.example`
-  const signedUp = await browser.app('signUp', { name, email, password: PASSWORD })
-  expect(signedUp.status).toBe(200)
-  const { json: answer } = await browser.app('readSession')
-  return Object.assign(browser, { email, accountId: answer.account?.id ?? '' })
-}
+const newUser = (name?: string) => newUserOf(api, name)
 
 /** A user who joined another's account by an invitation. */
 async function joined(

@@ -1,31 +1,17 @@
 import { entryResponse } from '@plumbline/contract/app/entry'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
-import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import type { ApiHarness } from '@plumbline/testkit/api/harness'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-const PASSWORD = 'tidal lantern cactus seven'
+import { newUserOf, openForUsers, PASSWORD } from './users-fixture.ts'
 
 let api: ApiHarness
 beforeAll(async () => {
-  api = await openApiHarness({
-    SIGN_UPS_PER_NETWORK: '1000',
-    SIGN_UPS_PER_MAIL_DOMAIN: '1000',
-    SIGN_IN_TRIES: '500',
-    RATE_LIMIT_BURST: '10000',
-  })
+  api = await openForUsers()
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-let count = 0
-/** A new user with an account of their own, signed in. */
-async function newUser(): Promise<TestBrowser & { email: string; accountId: string }> {
-  const browser = openBrowser(api)
-  const email = `person${(count += 1)}@company${count}.example`
-  await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
-  const { json: answer } = await browser.app('readSession')
-  return Object.assign(browser, { email, accountId: answer.account?.id ?? '' })
-}
+const newUser = () => newUserOf(api)
 
 describe('the second factor', () => {
   test('is required at sign-in and again before keys are changed, and each code works once', async () => {
@@ -130,7 +116,7 @@ describe('the second factor', () => {
 test('neither the address is changed nor the account closed without the password', async () => {
   const browser = await newUser()
   const password = 'not the one I have'
-  const email = `next${(count += 1)}@company.example`
+  const email = 'next@company.example'
   expect((await browser.app('changeEmail', { email, password })).status).toBe(422)
   expect((await browser.app('deleteAccount', { confirm_name: 'Ada', password })).status).toBe(422)
   const { user, account } = (await browser.app('readSession')).json
